@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -87,7 +88,7 @@ func BenchmarkCanonical(b *testing.B) {
 // change the message.
 func benchmarkOne(b *testing.B, name string, next func() pprofile.Profiles) {
 	b.Helper()
-	encoded := wire(b, next())
+	encoded := profiletest.Marshal(b, next())
 	deduplicator := dedup.New(dedup.Options{})
 	b.Run("profile="+name+"/op=otelpprof", func(b *testing.B) {
 		b.SetBytes(int64(len(encoded)))

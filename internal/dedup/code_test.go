@@ -96,10 +96,10 @@ func TestFunctionsWithoutName(t *testing.T) {
 func TestMendedCodeOfAnInvalidMessage(t *testing.T) {
 	pd := withCode(func(table pprofile.FunctionSlice) { table.AppendEmpty().SetStartLine(-7) }, [2]int64{-1, 0})
 	pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty().SampleType().SetTypeStrindex(99)
-	before := wire(t, pd)
+	before := profiletest.Marshal(t, pd)
 	after, stats, err := dedup.New(dedup.Options{ClearNegativeLines: true, NameFunctions: true, OnInvalid: dedup.Pass}).Deduplicate(pd)
 	require.NoError(t, err)
-	assert.Equal(t, before, wire(t, after))
+	assert.Equal(t, before, profiletest.Marshal(t, after))
 	assert.Zero(t, stats.ClearedLines)
 }
 
@@ -117,7 +117,7 @@ func TestMendedCodeOfAnyMessage(t *testing.T) {
 		again, stats, err := d.Deduplicate(clone(after))
 		require.NoError(t, err)
 		assert.False(t, stats.Changed)
-		require.Equal(t, wire(t, after), wire(t, again))
+		require.Equal(t, profiletest.Marshal(t, after), profiletest.Marshal(t, again))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // TestConcurrentUse uses one Deduplicator for similar messages at the same time, for the race detector.
@@ -23,7 +24,7 @@ func TestConcurrentUse(t *testing.T) {
 	for _, pd := range messages {
 		one, _, err := core.Deduplicate(clone(pd))
 		require.NoError(t, err)
-		want = append(want, wire(t, one))
+		want = append(want, profiletest.Marshal(t, one))
 		pd.MarkReadOnly()
 	}
 	var group sync.WaitGroup
@@ -33,7 +34,7 @@ func TestConcurrentUse(t *testing.T) {
 				n := (worker + i) % len(messages)
 				one, _, err := core.Deduplicate(clone(messages[n]))
 				assert.NoError(t, err)
-				assert.True(t, bytes.Equal(want[n], wire(t, one)))
+				assert.True(t, bytes.Equal(want[n], profiletest.Marshal(t, one)))
 			}
 		})
 	}

@@ -55,7 +55,7 @@ func TestKeepsMeaningOfAnyMessage(t *testing.T) {
 			again, stats, err := dedup.New(dedup.Options{Shape: shape}).Deduplicate(clone(shaped))
 			require.NoError(t, err)
 			assert.False(t, stats.Changed, "what is canonical is left alone")
-			require.Equal(t, wire(t, shaped), wire(t, again))
+			require.Equal(t, profiletest.Marshal(t, shaped), profiletest.Marshal(t, again))
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestBrokenProfilesGoAlone(t *testing.T) {
 		require.NoError(t, err)
 		if invalid > 0 {
 			assert.False(t, stats.Changed)
-			assert.Equal(t, wire(t, pd), wire(t, passed))
+			assert.Equal(t, profiletest.Marshal(t, pd), profiletest.Marshal(t, passed))
 		}
 	})
 }
@@ -167,13 +167,6 @@ func TestReadOnlyMessageIsNotWrittenTo(t *testing.T) {
 		require.Equal(t, lengths(before), lengths(pd))
 		requireCanonical(t, after)
 	})
-}
-
-// wire returns the encoded message. It marshals a copy, since marshalling moves strings into the table.
-func wire(t require.TestingT, pd pprofile.Profiles) []byte {
-	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(clone(pd))
-	require.NoError(t, err)
-	return message
 }
 
 func profiles(pd pprofile.Profiles) (n int) {

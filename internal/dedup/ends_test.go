@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"pgregory.net/rapid"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
@@ -45,7 +46,7 @@ func TestUnusedEnds(t *testing.T) {
 		got, stats := deduplicate(t, pd)
 		assert.True(t, stats.TablesChanged)
 		requireCanonical(t, got)
-		assert.Equal(t, wire(t, want), wire(t, got))
+		assert.Equal(t, profiletest.Marshal(t, want), profiletest.Marshal(t, got))
 	})
 }
 
@@ -79,8 +80,8 @@ func TestTablesChanged(t *testing.T) {
 }
 
 // dictionaryOf returns the encoded dictionary.
-func dictionaryOf(t require.TestingT, pd pprofile.Profiles) []byte {
+func dictionaryOf(t profiletest.T, pd pprofile.Profiles) []byte {
 	alone := pprofile.NewProfiles()
 	pd.Dictionary().CopyTo(alone.Dictionary())
-	return wire(t, alone)
+	return profiletest.Marshal(t, alone)
 }

@@ -24,13 +24,13 @@ func FuzzDeduplicate(f *testing.F) {
 		require.NoError(f, err)
 		pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{})
 		require.NoError(f, err)
-		f.Add(wire(f, pd), uint8(0))
+		f.Add(profiletest.Marshal(f, pd), uint8(0))
 	}
-	f.Add(wire(f, samplesOf(func(sample func(int32) pprofile.Sample) {
+	f.Add(profiletest.Marshal(f, samplesOf(func(sample func(int32) pprofile.Sample) {
 		sample(1).Values().Append(1)
 		sample(2).TimestampsUnixNano().Append(150)
 	})), uint8(4))
-	f.Add(wire(f, faultyEverywhere()), uint8(8))
+	f.Add(profiletest.Marshal(f, faultyEverywhere()), uint8(8))
 	f.Fuzz(func(t *testing.T, message []byte, mode uint8) {
 		if len(message) > 16<<10 {
 			t.Skip("large messages only take time")

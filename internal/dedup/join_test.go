@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
@@ -34,7 +35,7 @@ func TestJoin(t *testing.T) {
 			}
 		}
 		joined := dedup.Join(messages)
-		require.Equal(t, wire(t, want), wire(t, joined))
+		require.Equal(t, profiletest.Marshal(t, want), profiletest.Marshal(t, joined))
 		for _, pd := range messages {
 			assert.Equal(t, readOnly, pd.IsReadOnly())
 		}

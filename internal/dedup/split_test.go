@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -204,8 +205,8 @@ func TestSplitOfRealProfiles(t *testing.T) {
 //	go test ./internal/dedup -run '^$' -fuzz FuzzSplit -fuzztime 100000x
 func FuzzSplit(f *testing.F) {
 	for _, pd := range []pprofile.Profiles{shared(500, 20), shared(5, 50), faultyEverywhere()} {
-		f.Add(wire(f, pd), uint16(0), uint16(600))
-		f.Add(wire(f, pd), uint16(3), uint16(0))
+		f.Add(profiletest.Marshal(f, pd), uint16(0), uint16(600))
+		f.Add(profiletest.Marshal(f, pd), uint16(3), uint16(0))
 	}
 	f.Fuzz(func(t *testing.T, message []byte, maxSamples, maxBytes uint16) {
 		if len(message) > 16<<10 {

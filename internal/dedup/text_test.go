@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 const faulty, mended = "a\xff\xfeb", "a\uFFFDb"
@@ -52,13 +53,13 @@ func faultyEverywhere() pprofile.Profiles {
 func TestTextIsMended(t *testing.T) {
 	for _, readOnly := range []bool{false, true} {
 		pd := faultyEverywhere()
-		before := wire(t, pd)
+		before := profiletest.Marshal(t, pd)
 		if readOnly {
 			pd.MarkReadOnly()
 		}
 		after, stats := deduplicate(t, pd)
 		if readOnly {
-			assert.Equal(t, before, wire(t, pd), "what is read-only stays")
+			assert.Equal(t, before, profiletest.Marshal(t, pd), "what is read-only stays")
 		}
 		assert.Equal(t, 17, stats.MendedTexts)
 		assert.True(t, stats.Changed)
@@ -97,7 +98,7 @@ func TestTextIsNotMendedInWhatStays(t *testing.T) {
 		for onInvalid, refused := range map[dedup.OnInvalid]bool{dedup.Reject: true, dedup.Pass: false} {
 			broken := faultyEverywhere()
 			broken.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).SetStackIndex(99)
-			before := wire(t, broken)
+			before := profiletest.Marshal(t, broken)
 			if readOnly {
 				broken.MarkReadOnly()
 			}
@@ -105,7 +106,7 @@ func TestTextIsNotMendedInWhatStays(t *testing.T) {
 			after, stats, err := d.Deduplicate(broken)
 			assert.Equal(t, refused, err != nil)
 			assert.Equal(t, broken, after)
-			assert.Equal(t, before, wire(t, after))
+			assert.Equal(t, before, profiletest.Marshal(t, after))
 			assert.Zero(t, stats.MendedTexts)
 			assert.False(t, stats.Changed)
 
@@ -190,7 +191,7 @@ func repeatKey(t *testing.T, pd pprofile.Profiles, inScope bool, pairs int, valu
 		attributes.PutInt(strconv.Itoa(i), int64(i))
 	}
 	attributes.PutStr("key", value)
-	message := wire(t, pd)
+	message := profiletest.Marshal(t, pd)
 	for i := range message {
 		if string(message[i:min(i+3, len(message))]) == "kez" {
 			message[i+2] = 'y'

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // Many tenants send at the same time. The processor can hold messages of only a few, and the next consumer is slow and
@@ -87,7 +88,7 @@ func TestSharedMessage(t *testing.T) {
 			next := &sink{}
 			f := start(t, next, change)
 			shared := together(upload("checkout", 1, 1, 2), upload("checkout", 1, 3, 4))
-			before := marshal(t, clone(shared))
+			before := profiletest.Marshal(t, clone(shared))
 			shared.MarkReadOnly()
 			var senders sync.WaitGroup
 			for range 8 {
@@ -96,7 +97,7 @@ func TestSharedMessage(t *testing.T) {
 			senders.Wait()
 			require.NoError(t, f.Shutdown(t.Context()))
 			assert.Equal(t, map[string]int64{"checkout/1": 80}, next.totals())
-			assert.Equal(t, before, marshal(t, clone(shared)))
+			assert.Equal(t, before, profiletest.Marshal(t, clone(shared)))
 		})
 	}
 }

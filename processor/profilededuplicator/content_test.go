@@ -74,7 +74,7 @@ func TestSizeOfLargeAndHostileMessages(t *testing.T) {
 	messages := ownMessages(t)
 	maps.Copy(messages, profiletest.HostileMessages(t, 20_000))
 	for name, message := range messages {
-		t.Run(name, func(t *testing.T) { requireSize(t, unmarshal(t, message)) })
+		t.Run(name, func(t *testing.T) { requireSize(t, profiletest.Unmarshal(t, message)) })
 	}
 }
 

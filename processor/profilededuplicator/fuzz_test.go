@@ -26,10 +26,10 @@ func FuzzConsume(f *testing.F) {
 			f.Add(message, name == "pprof/mutex.pb.gz")
 		}
 	}
-	f.Add(marshal(f, together(upload("a", 1, 1, 2, 3), spoil(upload("a", 2, 1)), upload("a", 3, 4))), true)
+	f.Add(profiletest.Marshal(f, together(upload("a", 1, 1, 2, 3), spoil(upload("a", 2, 1)), upload("a", 3, 4))), true)
 	faulty := upload("a", 4, 1)
 	faulty.Dictionary().StringTable().SetAt(3, "f\xff")
-	f.Add(marshal(f, faulty), false)
+	f.Add(profiletest.Marshal(f, faulty), false)
 	f.Fuzz(func(t *testing.T, message []byte, batch bool) {
 		if len(message) > 100_000 {
 			t.Skip("long messages are slow, and no other")

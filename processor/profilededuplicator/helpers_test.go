@@ -294,21 +294,7 @@ func ownMessages(tb testing.TB) map[string][]byte {
 	for _, file := range profiletest.OwnPprofs(tb) {
 		pd, _, err := decoder.Decode(file.Bytes(tb), pprof.Source{})
 		require.NoError(tb, err)
-		messages[file.Name] = marshal(tb, pd)
+		messages[file.Name] = profiletest.Marshal(tb, pd)
 	}
 	return messages
-}
-
-func marshal(tb testing.TB, pd pprofile.Profiles) []byte {
-	tb.Helper()
-	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
-	require.NoError(tb, err)
-	return message
-}
-
-func unmarshal(tb testing.TB, message []byte) pprofile.Profiles {
-	tb.Helper()
-	pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message)
-	require.NoError(tb, err)
-	return pd
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // discard is a next consumer that accepts all messages and keeps none.
@@ -46,18 +47,18 @@ func startBench(b *testing.B, change func(*Config)) xprocessor.Profiles {
 func BenchmarkConsume(b *testing.B) {
 	core := dedup.New(dedup.Options{})
 	for name, message := range ownMessages(b) {
-		twice := unmarshal(b, message)
-		dedup.Concat(twice, unmarshal(b, message))
-		for state, message := range map[string][]byte{"canonical": message, "twice": marshal(b, twice)} {
+		twice := profiletest.Unmarshal(b, message)
+		dedup.Concat(twice, profiletest.Unmarshal(b, message))
+		for state, message := range map[string][]byte{"canonical": message, "twice": profiletest.Marshal(b, twice)} {
 			run := func(op string, do func(pprofile.Profiles)) {
 				b.Run(fmt.Sprintf("profile=%s/state=%s/op=%s", path.Base(name), state, op), func(b *testing.B) {
 					b.SetBytes(int64(len(message)))
 					b.ReportAllocs()
-					pd := unmarshal(b, message)
+					pd := profiletest.Unmarshal(b, message)
 					for b.Loop() {
 						if state == "twice" {
 							b.StopTimer()
-							pd = unmarshal(b, message)
+							pd = profiletest.Unmarshal(b, message)
 							b.StartTimer()
 						}
 						do(pd)
@@ -68,7 +69,7 @@ func BenchmarkConsume(b *testing.B) {
 				b.SetBytes(int64(len(message)))
 				b.ReportAllocs()
 				for b.Loop() {
-					unmarshal(b, message)
+					profiletest.Unmarshal(b, message)
 				}
 			})
 			run("core", func(pd pprofile.Profiles) { _, _, _ = core.Deduplicate(pd) })
@@ -114,7 +115,7 @@ func copies(b *testing.B, message []byte, count int) []pprofile.Profiles {
 	b.Helper()
 	held := make([]pprofile.Profiles, count)
 	for i := range held {
-		held[i] = unmarshal(b, message)
+		held[i] = profiletest.Unmarshal(b, message)
 	}
 	return held
 }
@@ -176,7 +177,7 @@ func benchmarkSenders(b *testing.B, p xprocessor.Profiles, message []byte, sende
 	for range senders {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
-				pd := unmarshal(b, message)
+				pd := profiletest.Unmarshal(b, message)
 				begin := time.Now()
 				for p.ConsumeProfiles(b.Context(), pd) != nil {
 					runtime.Gosched() // refused: messages come faster than batches are flushed

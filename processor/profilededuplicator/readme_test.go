@@ -148,7 +148,7 @@ func row(t *testing.T, name string, messages []pprofile.Profiles) string {
 		for i, n := range c.entries {
 			total.entries[i] += n
 		}
-		message := marshal(t, clone(pd))
+		message := profiletest.Marshal(t, clone(pd))
 		size += len(message)
 		var compressed bytes.Buffer
 		w := gzip.NewWriter(&compressed)

@@ -246,7 +246,7 @@ func TestSource(t *testing.T) {
 	for range 3 { // The memory of one translation is used by the next.
 		again, _, err := decoder.Decode(gz(t, recording), src)
 		require.NoError(t, err)
-		assert.Equal(t, marshal(t, first), marshal(t, again))
+		assert.Equal(t, profiletest.Marshal(t, first), profiletest.Marshal(t, again))
 	}
 	src.Labels = nil
 	other, _ := mustDecode(t, gz(t, recording), src)
@@ -258,16 +258,9 @@ func TestSource(t *testing.T) {
 func TestPayloadMayChange(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	pd, _ := mustDecode(t, recording, Source{Labels: jfrtest.Labels()})
-	before := marshal(t, pd)
+	before := profiletest.Marshal(t, pd)
 	clear(recording)
-	assert.Equal(t, before, marshal(t, pd))
-}
-
-func marshal(tb testing.TB, pd pprofile.Profiles) []byte {
-	tb.Helper()
-	raw, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
-	require.NoError(tb, err)
-	return raw
+	assert.Equal(t, before, profiletest.Marshal(t, pd))
 }
 
 func profileID(pd pprofile.Profiles) pprofile.ProfileID {

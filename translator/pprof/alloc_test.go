@@ -23,7 +23,7 @@ func TestDecodeAllocates(t *testing.T) {
 		payload := file.Bytes(t)
 		pd, _, err := decoder.Decode(payload, pprof.Source{})
 		require.NoError(t, err)
-		content := marshalled(t, pd)
+		content := profiletest.Marshal(t, pd)
 		unmarshaler := &pprofile.ProtoUnmarshaler{}
 		most := testing.AllocsPerRun(1, func() {
 			if _, err := unmarshaler.UnmarshalProfiles(content); err != nil {

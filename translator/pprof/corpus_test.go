@@ -134,15 +134,9 @@ func TestOlderComments(t *testing.T) {
 	require.Equal(t, []string{"comment 0", "comment 2", "comment 10"}, made.Comments)
 }
 
-// fatal is the part of testing.TB and rapid.T that roundTrip needs.
-type fatal interface {
-	require.TestingT
-	Helper()
-}
-
 // roundTrip decodes the payload, checks the message, encodes it and compares. It does each twice: equal input must give
 // equal output.
-func roundTrip(t fatal, want *profile.Profile, payload []byte, options pprof.DecodeOptions) {
+func roundTrip(t profiletest.T, want *profile.Profile, payload []byte, options pprof.DecodeOptions) {
 	t.Helper()
 	decoder, encoder := pprof.NewDecoder(options), pprof.NewEncoder(pprof.EncodeOptions{})
 	pd, stats, err := decoder.Decode(payload, pprof.Source{})
@@ -156,7 +150,7 @@ func roundTrip(t fatal, want *profile.Profile, payload []byte, options pprof.Dec
 
 	again, _, err := decoder.Decode(payload, pprof.Source{})
 	require.NoError(t, err)
-	require.Equal(t, marshalled(t, pd), marshalled(t, again), "decoding twice gives different messages")
+	require.Equal(t, profiletest.Marshal(t, pd), profiletest.Marshal(t, again), "decoding twice gives different messages")
 
 	first, second := encodeOne(t, encoder, pd), encodeOne(t, encoder, again)
 	require.Equal(t, first, second, "encoding twice gives different pprofs")
@@ -166,7 +160,7 @@ func roundTrip(t fatal, want *profile.Profile, payload []byte, options pprof.Dec
 }
 
 // encodeOne encodes a message with one group.
-func encodeOne(t fatal, encoder *pprof.Encoder, pd pprofile.Profiles) []byte {
+func encodeOne(t profiletest.T, encoder *pprof.Encoder, pd pprofile.Profiles) []byte {
 	t.Helper()
 	var encoded [][]byte
 	for payload, err := range encoder.All(pd) {
@@ -189,17 +183,7 @@ func countProfiles(pd pprofile.Profiles) (profiles, samples int) {
 	return profiles, samples
 }
 
-// marshalled marshals a copy, since marshalling changes the message.
-func marshalled(t fatal, pd pprofile.Profiles) []byte {
-	t.Helper()
-	clone := pprofile.NewProfiles()
-	pd.CopyTo(clone)
-	content, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(clone)
-	require.NoError(t, err)
-	return content
-}
-
-func written(t fatal, p *profile.Profile) []byte {
+func written(t profiletest.T, p *profile.Profile) []byte {
 	t.Helper()
 	var buffer bytes.Buffer
 	require.NoError(t, p.WriteUncompressed(&buffer))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -100,7 +101,7 @@ func TestDecodeLeavesNothingBehind(t *testing.T) {
 				continue
 			}
 			require.NoError(t, gotErr)
-			require.Equal(t, marshalled(t, want), marshalled(t, got))
+			require.Equal(t, profiletest.Marshal(t, want), profiletest.Marshal(t, got))
 		}
 	}
 }

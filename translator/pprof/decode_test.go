@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -114,9 +115,9 @@ func TestForms(t *testing.T) {
 		assert.Equal(t, before, form, "the payload was changed")
 		assert.Equal(t, largest[name], stats.InflatedBytes, name)
 		// The message shares no memory with the payload.
-		made := marshalled(t, pd)
+		made := profiletest.Marshal(t, pd)
 		clear(form)
-		assert.Equal(t, made, marshalled(t, pd), name)
+		assert.Equal(t, made, profiletest.Marshal(t, pd), name)
 		assert.Equal(t, []string{"leaf;middle 5"}, decoded{pd, stats}.samples(0), name)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -66,7 +67,7 @@ func TestPprofBytes(t *testing.T) {
 			small := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
 			small.Samples().AppendEmpty().Values().Append(7)
 
-			limit := len(marshalled(t, pd)) * 5
+			limit := len(profiletest.Marshal(t, pd)) * 5
 			require.Less(t, limit, n*n)
 			all, faults := encodeWithFaults(t, pd, pprof.EncodeOptions{PprofBytes: limit})
 			require.Len(t, all, 1)

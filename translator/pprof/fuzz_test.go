@@ -98,7 +98,7 @@ func FuzzEncode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		before := marshalled(t, pd)
+		before := profiletest.Marshal(t, pd)
 		want, _ := countProfiles(pd)
 		pd.MarkReadOnly()
 		for i, encoder := range encoders {
@@ -122,7 +122,7 @@ func FuzzEncode(f *testing.F) {
 			}
 			require.Equal(t, want, profiles)
 		}
-		require.Equal(t, before, marshalled(t, pd))
+		require.Equal(t, before, profiletest.Marshal(t, pd))
 	})
 }
 
@@ -141,7 +141,7 @@ func addMessages(f *testing.F) {
 	p.AttributeIndices().Append(events.attribute("pprof.profile.comment", []any{"c"}, ""), events.attribute("host", 2.5, ""))
 
 	for _, pd := range []pprofile.Profiles{groupsOf(2), codeMessage().done(), events.done(), pprofile.NewProfiles()} {
-		f.Add(marshalled(f, pd))
+		f.Add(profiletest.Marshal(f, pd))
 	}
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
 	names, err := filepath.Glob("../../internal/wire/pprofwire/testdata/edge/*.pb")
@@ -150,7 +150,7 @@ func addMessages(f *testing.F) {
 		content, err := os.ReadFile(name)
 		require.NoError(f, err)
 		if pd, _, err := decoder.Decode(content, pprof.Source{}); err == nil {
-			f.Add(marshalled(f, pd))
+			f.Add(profiletest.Marshal(f, pd))
 		}
 	}
 }

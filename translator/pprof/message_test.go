@@ -114,7 +114,7 @@ func encode(t *testing.T, pd pprofile.Profiles, options pprof.EncodeOptions) []e
 
 func encodeWithFaults(t *testing.T, pd pprofile.Profiles, options pprof.EncodeOptions) (all []encoded, faults []*pprof.ProfileError) {
 	t.Helper()
-	before := marshalled(t, pd)
+	before := profiletest.Marshal(t, pd)
 	for payload, err := range pprof.NewEncoder(options).All(pd) {
 		if err != nil {
 			var fault *pprof.ProfileError
@@ -129,7 +129,7 @@ func encodeWithFaults(t *testing.T, pd pprofile.Profiles, options pprof.EncodeOp
 		payload.Pprof = bytes.Clone(payload.Pprof)
 		all = append(all, encoded{payload, parsed})
 	}
-	require.Equal(t, before, marshalled(t, pd), "the message was changed")
+	require.Equal(t, before, profiletest.Marshal(t, pd), "the message was changed")
 	return all, faults
 }
 

@@ -78,7 +78,7 @@ func TestGeneratedMessagesToPprof(t *testing.T) {
 			LinkLabels:       rapid.SampledFrom(append(pprof.DefaultLinkLabels(), pprof.LinkLabels{})).Draw(t, "link labels"),
 		})
 		pd := gen.Profiles().Draw(t, "profiles")
-		before := marshalled(t, pd)
+		before := profiletest.Marshal(t, pd)
 		wantProfiles, wantSamples := countProfiles(pd)
 		profiles, samples, total := 0, 0, int64(0)
 		for payload, err := range encoder.All(pd) {
@@ -101,7 +101,7 @@ func TestGeneratedMessagesToPprof(t *testing.T) {
 		require.Equal(t, wantProfiles, profiles)
 		require.Equal(t, wantSamples, samples)
 		require.Equal(t, totalOf(pd), total)
-		require.Equal(t, before, marshalled(t, pd), "the message was changed")
+		require.Equal(t, before, profiletest.Marshal(t, pd), "the message was changed")
 	})
 }
 

@@ -125,7 +125,7 @@ func TestConcurrentUse(t *testing.T) {
 		pd, _, err := decoder.Decode(payload, pprof.Source{})
 		require.NoError(t, err)
 		pd.MarkReadOnly()
-		jobs = append(jobs, job{payload, pd, marshalled(t, pd), pprofsOf(t, encoder, pd)})
+		jobs = append(jobs, job{payload, pd, profiletest.Marshal(t, pd), pprofsOf(t, encoder, pd)})
 	}
 	require.Greater(t, len(jobs), 3)
 	var group sync.WaitGroup
@@ -137,7 +137,7 @@ func TestConcurrentUse(t *testing.T) {
 				if !assert.NoError(t, err) {
 					return
 				}
-				assert.True(t, bytes.Equal(job.message, marshalled(t, pd)))
+				assert.True(t, bytes.Equal(job.message, profiletest.Marshal(t, pd)))
 				pprofs := pprofsOf(t, encoder, job.pd)
 				assert.True(t, slices.EqualFunc(job.pprofs, pprofs, bytes.Equal))
 			}

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
@@ -59,7 +60,7 @@ func BenchmarkSplunkRecord(b *testing.B) {
 		decoder := NewDecoder(Options{SampleShape: file.shape})
 		pd, result := decoder.Decode(file.logs, received)
 		require.Empty(b, result.Refused)
-		message := marshal(b, pd)
+		message := profiletest.Marshal(b, pd)
 		body := file.logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().Str()
 		compressed, err := appendBase64(nil, []byte(body))
 		require.NoError(b, err)

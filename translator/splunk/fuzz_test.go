@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
@@ -44,7 +45,7 @@ func fuzzLogs(t *testing.T, logs plog.Logs) {
 			t.Fatalf("%d samples of %d events, the result says %d of %d", samples, events, result.Samples, result.Events)
 		}
 		again, _ := NewDecoder(opts).Decode(logs, received)
-		if !bytes.Equal(marshal(t, pd), marshal(t, again)) {
+		if !bytes.Equal(profiletest.Marshal(t, pd), profiletest.Marshal(t, again)) {
 			t.Fatal("the same logs gave other profiles")
 		}
 	}

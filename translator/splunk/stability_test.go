@@ -20,16 +20,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// marshal marshals a copy: pdata moves the strings of attributes to the dictionary of the message that it marshals.
-func marshal(tb testing.TB, pd pprofile.Profiles) []byte {
-	tb.Helper()
-	written := pprofile.NewProfiles()
-	pd.CopyTo(written)
-	raw, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(written)
-	require.NoError(tb, err)
-	return raw
-}
-
 // TestSameLogsSameProfiles: a decoder returns equal bytes for equal requests, whatever it decoded before, and from many
 // goroutines. It only reads the logs.
 func TestSameLogsSameProfiles(t *testing.T) {
@@ -37,7 +27,7 @@ func TestSameLogsSameProfiles(t *testing.T) {
 	want := make([][]byte, len(files))
 	for i, c := range files {
 		pd, _ := NewDecoder(Options{}).Decode(c.logs(t), received)
-		want[i] = marshal(t, pd)
+		want[i] = profiletest.Marshal(t, pd)
 	}
 	decoder := NewDecoder(Options{})
 	var group sync.WaitGroup
@@ -47,7 +37,7 @@ func TestSameLogsSameProfiles(t *testing.T) {
 				i = (i*7 + worker) % len(files)
 				logs := files[i].logs(t)
 				pd, _ := decoder.Decode(logs, received)
-				assert.Equal(t, want[i], marshal(t, pd), files[i].name)
+				assert.Equal(t, want[i], profiletest.Marshal(t, pd), files[i].name)
 				assert.Equal(t, files[i].logs(t), logs, files[i].name)
 			}
 		})
@@ -98,9 +88,7 @@ func TestProfileIDs(t *testing.T) {
 func TestThroughTheWire(t *testing.T) {
 	for _, c := range captures(t) {
 		pd, _ := mustDecode(t, c.logs(t), Options{})
-		again, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(marshal(t, pd))
-		require.NoError(t, err)
-		assert.Empty(t, profiletest.Diff(pd, again), c.name)
+		assert.Empty(t, profiletest.Diff(pd, profiletest.Unmarshal(t, profiletest.Marshal(t, pd))), c.name)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, copied := range []bool{false, true} {
 				memorytest.CheckHeld(t, memorytest.Most, 1+100_000/len(message), func() (pprofile.Profiles, int64) {
-					pd := unmarshal(t, message)
+					pd := profiletest.Unmarshal(t, message)
 					if copied {
 						other := pprofile.NewProfiles()
 						pd.CopyTo(other)
@@ -47,29 +47,15 @@ func ownMessages(tb testing.TB) map[string][]byte {
 	for _, file := range profiletest.OwnPprofs(tb) {
 		pd, _, err := decoder.Decode(file.Bytes(tb), pprof.Source{})
 		require.NoError(tb, err)
-		messages[file.Name] = marshal(tb, pd)
+		messages[file.Name] = profiletest.Marshal(tb, pd)
 	}
 	return messages
-}
-
-func marshal(tb testing.TB, pd pprofile.Profiles) []byte {
-	tb.Helper()
-	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
-	require.NoError(tb, err)
-	return message
-}
-
-func unmarshal(tb testing.TB, message []byte) pprofile.Profiles {
-	tb.Helper()
-	pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message)
-	require.NoError(tb, err)
-	return pd
 }
 
 func BenchmarkOf(b *testing.B) {
 	for name, message := range ownMessages(b) {
 		b.Run("profile="+path.Base(name), func(b *testing.B) {
-			pd := unmarshal(b, message)
+			pd := profiletest.Unmarshal(b, message)
 			b.SetBytes(int64(len(message)))
 			b.ReportAllocs()
 			for b.Loop() {

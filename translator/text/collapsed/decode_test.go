@@ -48,16 +48,9 @@ func TestGolden(t *testing.T) {
 			pd, _ := decode(t, profiletest.Format(t, name), src, collapsed.Options{Form: form, Period: 10_000_000})
 			profiletest.Golden(t, name+".golden", profiletest.Render(pd), *update)
 			again, _ := decode(t, profiletest.Format(t, name), src, collapsed.Options{Form: form, Period: 10_000_000})
-			assert.Equal(t, marshal(t, pd), marshal(t, again), "equal bytes for equal input")
+			assert.Equal(t, profiletest.Marshal(t, pd), profiletest.Marshal(t, again), "equal bytes for equal input")
 		})
 	}
-}
-
-func marshal(t *testing.T, pd pprofile.Profiles) []byte {
-	t.Helper()
-	bytes, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
-	require.NoError(t, err)
-	return bytes
 }
 
 // TestRoundTrip encodes the stacks as a pprof. google/pprof must get the same counts.

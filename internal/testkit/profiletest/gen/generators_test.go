@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
@@ -48,11 +47,11 @@ func TestDisarrangeKeepsTheMeaning(t *testing.T) {
 	changed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		pd := gen.Profiles().Draw(t, "profiles")
-		before := marshalled(t, pd)
+		before := profiletest.Marshal(t, pd)
 		other := gen.Disarrange(pd, random(t))
 		require.NoError(t, untidy.Check(other))
 		require.Empty(t, profiletest.Diff(pd, other))
-		require.Equal(t, before, marshalled(t, pd), "the argument was changed")
+		require.Equal(t, before, profiletest.Marshal(t, pd), "the argument was changed")
 		if !other.Dictionary().StringTable().Equal(pd.Dictionary().StringTable()) {
 			changed++
 		}
@@ -82,12 +81,3 @@ func TestBreakIsNoticed(t *testing.T) {
 }
 
 func random(t *rapid.T) *rand.Rand { return rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) }
-
-// marshalled returns the bytes of a copy: marshalling changes its argument.
-func marshalled(t *rapid.T, pd pprofile.Profiles) []byte {
-	result := pprofile.NewProfiles()
-	pd.CopyTo(result)
-	content, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(result)
-	require.NoError(t, err)
-	return content
-}
