@@ -17,9 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
-	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -28,9 +26,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
-
-	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 const exportLogs = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
@@ -73,25 +68,6 @@ func TestGRPC(t *testing.T) {
 			assert.Equal(t, 10, got.LogRecordCount())
 			assert.Len(t, got.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(9).Body().Str(), size)
 		}
-	}
-	r.requireFree(t)
-}
-
-func TestGRPCReservation(t *testing.T) {
-	var reserved int64
-	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
-		reserved = memory.FromContext(ctx).Bytes()
-		return nil
-	})
-	require.NoError(t, err)
-	r := run(t, nil, next)
-	for _, compression := range []string{"", "zstd"} {
-		reserved = 0
-		memorytest.CheckHeld(t, memorytest.Most, 1, func() (plogotlp.ExportRequest, int64) {
-			logs := records(1000, 10)
-			require.NoError(t, send(t.Context(), r.dial(t), marshaled(t, logs), compression))
-			return logs, reserved
-		})
 	}
 	r.requireFree(t)
 }

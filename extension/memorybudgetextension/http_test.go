@@ -75,21 +75,29 @@ func TestHTTP(t *testing.T) {
 	r.requireFree(t)
 }
 
-// TestHTTPReservation: the context of the next consumer carries a reservation for the memory of the request.
-func TestHTTPReservation(t *testing.T) {
-	var reserved int64
-	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
-		reserved = memory.FromContext(ctx).Bytes()
-		return nil
-	})
-	require.NoError(t, err)
-	r := run(t, nil, next)
-	memorytest.CheckHeld(t, memorytest.Most, 1, func() (plogotlp.ExportRequest, int64) {
-		logs := records(1000, 10)
-		require.Equal(t, 200, r.post(t, protoType, "", marshaled(t, logs)).code)
-		return logs, reserved
-	})
-	r.requireFree(t)
+// TestReservation: the context of the next consumer carries a reservation for the memory of the request.
+func TestReservation(t *testing.T) {
+	for name, post := range map[string]func(r *running, body []byte){
+		"HTTP":      func(r *running, body []byte) { require.Equal(t, 200, r.post(t, protoType, "", body).code) },
+		"gRPC":      func(r *running, body []byte) { require.NoError(t, send(t.Context(), r.dial(t), body, "")) },
+		"gRPC zstd": func(r *running, body []byte) { require.NoError(t, send(t.Context(), r.dial(t), body, "zstd")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reserved int64
+			next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
+				reserved = memory.FromContext(ctx).Bytes()
+				return nil
+			})
+			require.NoError(t, err)
+			r := run(t, nil, next)
+			memorytest.CheckHeld(t, memorytest.Most, 1, func() (plogotlp.ExportRequest, int64) {
+				logs := records(1000, 10)
+				post(r, marshaled(t, logs))
+				return logs, reserved
+			})
+			r.requireFree(t)
+		})
+	}
 }
 
 // nestedValue returns a log record whose body is a string within this many lists.

@@ -151,9 +151,7 @@ func TestRetentionStaysInside(t *testing.T) {
 	retention.walk(t.Context(), true)
 	retention.nextWalk = retention.walked
 	retention.enforce(t.Context())
-	files, _, known := s.Held()
-	assert.True(t, known)
-	assert.EqualValues(t, 1, files)
+	assertOneFile(t, s)
 	_, err := os.Lstat(below(options.Directory, "a/b/link.pb.gz"))
 	require.NoError(t, err)
 	unharmed(t, outside)

@@ -220,10 +220,16 @@ func TestOthersInTheDirectory(t *testing.T) {
 		assert.Equal(t, []string{"a/b/2.pb.gz"}, names(t, options))
 		time.Sleep(recountInterval + checkInterval)
 		synctest.Wait()
-		files, _, known := s.Held()
-		assert.True(t, known)
-		assert.EqualValues(t, 1, files)
+		assertOneFile(t, s)
 	})
+}
+
+// assertOneFile asserts that the store knows that it has one file.
+func assertOneFile(t *testing.T, s *Store) {
+	t.Helper()
+	files, _, known := s.Held()
+	assert.True(t, known)
+	assert.EqualValues(t, 1, files)
 }
 
 // A file that cannot be removed causes one attempt and one warning per minute. The other files are removed.
@@ -266,9 +272,7 @@ func TestUsageAfterTheDirectoryWasRemoved(t *testing.T) {
 		write(t, s, "a/b/3.pb.gz", 0)
 		time.Sleep(2 * checkInterval)
 		synctest.Wait()
-		files, _, known := s.Held()
-		assert.True(t, known)
-		assert.EqualValues(t, 1, files)
+		assertOneFile(t, s)
 	})
 }
 

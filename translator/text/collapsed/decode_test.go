@@ -4,7 +4,6 @@
 package collapsed_test
 
 import (
-	"errors"
 	"flag"
 	"strings"
 	"testing"
@@ -167,13 +166,6 @@ func TestWorkIsBounded(t *testing.T) {
 	chain = "\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 100_000) + "\x01a\x01\x00"
 	_, _, err = collapsed.Decode([]byte(chain), pprof.Source{}, collapsed.Options{Form: collapsed.Trie, Limits: limits})
 	require.ErrorContains(t, err, "bytes of all stacks")
-}
-
-// TestReserve: Decode returns an error of Reserve unchanged.
-func TestReserve(t *testing.T) {
-	refused := errors.New("no memory")
-	_, _, err := collapsed.Decode([]byte("a;b 1\n"), pprof.Source{Reserve: func(int64) error { return refused }}, collapsed.Options{})
-	assert.Same(t, refused, err)
 }
 
 // TestIsText: IsText accepts only folded stacks.

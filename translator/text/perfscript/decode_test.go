@@ -4,7 +4,6 @@
 package perfscript_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -186,11 +185,4 @@ func TestLongTexts(t *testing.T) {
 		require.ErrorIs(t, err, perfscript.ErrTooLarge)
 		require.ErrorContains(t, err, says)
 	}
-}
-
-// TestReserve: Decode returns an error of Reserve unchanged.
-func TestReserve(t *testing.T) {
-	refused := errors.New("no memory")
-	_, _, err := perfscript.Decode([]byte("a 1 2.5: e:\n"), pprof.Source{Reserve: func(int64) error { return refused }}, perfscript.Options{})
-	assert.Same(t, refused, err)
 }

@@ -4,7 +4,6 @@
 package speedscope_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -182,13 +181,6 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 	_, _, err := speedscope.Decode(file(evented(strings.Join(events, ","))), pprof.Source{}, speedscope.Options{Limits: pprof.Limits{InflatedBytes: 1 << 20}})
 	require.ErrorContains(t, err, "locations of all samples")
-}
-
-// TestReserve: Decode returns an error of Reserve unchanged.
-func TestReserve(t *testing.T) {
-	refused := errors.New("no memory")
-	_, _, err := speedscope.Decode(file(sampled("none", "1")), pprof.Source{Reserve: func(int64) error { return refused }}, speedscope.Options{})
-	assert.Same(t, refused, err)
 }
 
 func TestOriginalPayload(t *testing.T) {
