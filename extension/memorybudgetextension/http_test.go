@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,17 +29,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
-
-func gzipped(t *testing.T, plain []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, err := w.Write(plain)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	return out.Bytes()
-}
 
 func zstded(t *testing.T, plain []byte) []byte {
 	t.Helper()
@@ -62,10 +52,10 @@ func TestHTTP(t *testing.T) {
 		body                  []byte
 	}{
 		{protoType, "", body},
-		{protoType, "gzip", gzipped(t, body)},
+		{protoType, "gzip", profiletest.Gzip(t, body)},
 		{protoType, "zstd", zstded(t, body)},
 		{jsonType, "", asJSON},
-		{jsonType + "; charset=utf-8", "gzip", gzipped(t, asJSON)},
+		{jsonType + "; charset=utf-8", "gzip", profiletest.Gzip(t, asJSON)},
 	} {
 		answer := r.post(t, test.contentType, test.encoding, test.body)
 		require.Equal(t, 200, answer.code, string(answer.body))
@@ -131,7 +121,7 @@ func TestHTTPRefusals(t *testing.T) {
 		"deep JSON":  {jsonType, "", deepJSON, 400, codes.InvalidArgument, "nested too deep"},
 		"not UTF-8":  {jsonType, "", []byte("{\"resourceLogs\": \"é\xff\"}"), 400, codes.InvalidArgument, "byte 20 is not UTF-8"},
 		"expensive":  {protoType, "", empty, 413, codes.ResourceExhausted, "a request may have 29360128"},
-		"bomb":       {protoType, "gzip", gzipped(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
+		"bomb":       {protoType, "gzip", profiletest.Gzip(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
 		"zstd bomb":  {protoType, "zstd", zstded(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
 		"corrupt":    {protoType, "gzip", []byte("\x1f\x8bno"), 400, codes.InvalidArgument, "cannot inflate gzip"},
 		"encoding":   {jsonType, "lz4", []byte("{}"), 400, codes.InvalidArgument, `unsupported Content-Encoding "lz4"`},
@@ -203,7 +193,7 @@ func TestHTTPStalled(t *testing.T) {
 	group.Wait()
 	begin := time.Now()
 	for range 10 {
-		answer := r.post(t, protoType, "gzip", gzipped(t, marshaled(t, records(1000, 1000))))
+		answer := r.post(t, protoType, "gzip", profiletest.Gzip(t, marshaled(t, records(1000, 1000))))
 		require.Equal(t, 200, answer.code, string(answer.body))
 	}
 	assert.Less(t, time.Since(begin), slowdown*5*time.Second)

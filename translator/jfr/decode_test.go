@@ -233,9 +233,9 @@ func TestStackOfChunkBefore(t *testing.T) {
 // TestSource checks that the message has the fields of Source, and that equal recordings make equal messages.
 func TestSource(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
-	src := Source{Resource: pcommon.NewMap(), ScopeName: "scope", ScopeVersion: "v1", Labels: gz(t, jfrtest.Labels())}
+	src := Source{Resource: pcommon.NewMap(), ScopeName: "scope", ScopeVersion: "v1", Labels: profiletest.Gzip(t, jfrtest.Labels())}
 	src.Resource.PutStr("service.name", "shop")
-	first, stats := mustDecode(t, gz(t, recording), src)
+	first, stats := mustDecode(t, profiletest.Gzip(t, recording), src)
 	assert.Equal(t, len(recording), stats.InflatedBytes)
 	resource := first.ResourceProfiles().At(0)
 	assert.Equal(t, map[string]any{"service.name": "shop"}, resource.Resource().Attributes().AsRaw())
@@ -244,12 +244,12 @@ func TestSource(t *testing.T) {
 
 	decoder := NewDecoder(Options{})
 	for range 3 { // The memory of one translation is used by the next.
-		again, _, err := decoder.Decode(gz(t, recording), src)
+		again, _, err := decoder.Decode(profiletest.Gzip(t, recording), src)
 		require.NoError(t, err)
 		assert.Equal(t, profiletest.Marshal(t, first), profiletest.Marshal(t, again))
 	}
 	src.Labels = nil
-	other, _ := mustDecode(t, gz(t, recording), src)
+	other, _ := mustDecode(t, profiletest.Gzip(t, recording), src)
 	assert.NotEqual(t, profileID(first), profileID(other))
 	assert.True(t, profiletest.Equal(first, first))
 }

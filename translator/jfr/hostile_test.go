@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -163,7 +164,7 @@ func TestLimits(t *testing.T) {
 			for _, missing := range []int{0, 1} {
 				var opts Options
 				test.enough(&opts.Limits, test.n-missing)
-				for _, payload := range [][]byte{recording, gz(t, recording)} {
+				for _, payload := range [][]byte{recording, profiletest.Gzip(t, recording)} {
 					_, _, err := NewDecoder(opts).Decode(payload, Source{})
 					if missing == 0 {
 						require.NoError(t, err)

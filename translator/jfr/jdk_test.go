@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // sumsOf returns the sums of the values by profile.
@@ -232,7 +233,7 @@ func TestScopes(t *testing.T) {
 
 // TestOriginalPayload checks that each profile has the payload, if the option is set.
 func TestOriginalPayload(t *testing.T) {
-	payload := gz(t, jfrtest.Example().Bytes())
+	payload := profiletest.Gzip(t, jfrtest.Example().Bytes())
 	pd, stats, err := NewDecoder(Options{IncludeOriginalPayload: true}).Decode(payload, Source{})
 	require.NoError(t, err)
 	_, without := mustDecode(t, payload, Source{})

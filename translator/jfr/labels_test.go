@@ -162,7 +162,7 @@ func TestBadLabels(t *testing.T) {
 		"no context":   {message(nil, snapshotContexts, message(nil, entryValue, []byte{0x0a, 0x05})), ErrMalformed, "cannot read the labels snapshot"},
 		"many labels":  {snapshotOf(many), ErrTooLarge, "labels of a context: 129, the limit is 128"},
 		"long string":  {snapshotOf(map[string]string{"a": strings.Repeat("x", 1<<20+1)}), ErrTooLarge, "bytes of a string of the labels"},
-		"broken gzip":  {gz(t, jfrtest.Labels())[:20], ErrMalformed, "inflate"},
+		"broken gzip":  {profiletest.Gzip(t, jfrtest.Labels())[:20], ErrMalformed, "inflate"},
 		"large labels": {make([]byte, 64<<20+1), ErrTooLarge, "bytes of the labels"},
 	} {
 		t.Run(name, func(t *testing.T) {

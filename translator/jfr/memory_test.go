@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // TestMemory checks that all memory is reserved, for recordings of which one part is large.
@@ -97,7 +98,7 @@ func TestMemory(t *testing.T) {
 		memorytest.Check(t, translatingWith(options, bytes.Repeat(jfrtest.Example().Bytes(), 500), nil))
 	})
 	t.Run("gzip", func(t *testing.T) {
-		memorytest.Check(t, translating(gz(t, bytes.Repeat(jfrtest.Example().Bytes(), 500)), nil))
+		memorytest.Check(t, translating(profiletest.Gzip(t, bytes.Repeat(jfrtest.Example().Bytes(), 500)), nil))
 	})
 }
 

@@ -4,8 +4,6 @@
 package jfr
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,14 +84,4 @@ func samplesOf(pd pprofile.Profiles, profile pprofile.Profile, start uint64) []s
 		lines = append(lines, strings.Join(values, " "))
 	}
 	return lines
-}
-
-func gz(tb testing.TB, content []byte) []byte {
-	tb.Helper()
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, err := w.Write(content)
-	require.NoError(tb, err)
-	require.NoError(tb, w.Close())
-	return out.Bytes()
 }

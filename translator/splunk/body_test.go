@@ -37,7 +37,7 @@ func TestBodyForms(t *testing.T) {
 		"bytes of gzip":            p.gzip(t),
 		"bytes of base64":          []byte(encoded),
 		"bytes of a pprof":         p.bytes(),
-		"gzip in gzip":             base64.StdEncoding.EncodeToString(compress(t, p.gzip(t))),
+		"gzip in gzip":             base64.StdEncoding.EncodeToString(profiletest.Gzip(t, p.gzip(t))),
 		"base64 of a pprof":        base64.StdEncoding.EncodeToString(p.bytes()),
 	} {
 		for _, format := range []string{"pprof-gzip-base64", ""} {
@@ -100,8 +100,8 @@ func TestRefusedBodies(t *testing.T) {
 		{"cut gzip", "pprof-gzip-base64", encode(compressed[:40]), ReasonCompression, "cannot inflate gzip"},
 		{"cut gzip without a format", "", encode(compressed[:40]), ReasonCompression, "cannot inflate gzip"},
 		{"damaged gzip", "pprof-gzip-base64", encode(damaged), ReasonCompression, "cannot inflate gzip"},
-		{"gzip of a text", "pprof-gzip-base64", encode(compress(t, []byte("com.acme.Order.charge:123"))), ReasonPprof, "malformed pprof"},
-		{"gzip of nothing", "pprof-gzip-base64", encode(compress(t, nil)), ReasonPprof, "malformed pprof: the payload is empty"},
+		{"gzip of a text", "pprof-gzip-base64", encode(profiletest.Gzip(t, []byte("com.acme.Order.charge:123"))), ReasonPprof, "malformed pprof"},
+		{"gzip of nothing", "pprof-gzip-base64", encode(profiletest.Gzip(t, nil)), ReasonPprof, "malformed pprof: the payload is empty"},
 		{"a text as a pprof", "pprof-gzip-base64", "com.acme.Order.charge(Order.java:123)", ReasonBase64, "illegal base64 data"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -77,7 +77,7 @@ func FuzzPprofRecord(f *testing.F) {
 		}
 		r := newRequest("java")
 		record := r.addPprof("", "profiling.data.type", dataType)
-		record.Body().SetEmptyBytes().FromRaw(compress(t, raw))
+		record.Body().SetEmptyBytes().FromRaw(profiletest.Gzip(t, raw))
 		r.addPprof(onePayload().body(t))
 		fuzzLogs(t, r.logs)
 	})

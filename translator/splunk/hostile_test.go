@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // TestHostileBodies: a record above a limit is refused, with the limit and the number, in bounded memory. The other
@@ -45,7 +46,7 @@ func TestHostileBodies(t *testing.T) {
 	manyTypes.strings = append(manyTypes.strings, "")
 
 	limits := Limits{BodyBytes: 100_000, InflatedBytes: 100_000, Samples: 40, FramesPerStack: 100}
-	bomb := base64.StdEncoding.EncodeToString(compress(t, make([]byte, 100_001)))
+	bomb := base64.StdEncoding.EncodeToString(profiletest.Gzip(t, make([]byte, 100_001)))
 	for _, test := range []struct {
 		name string
 		text bool
@@ -53,7 +54,7 @@ func TestHostileBodies(t *testing.T) {
 		want string
 	}{
 		{name: "a bomb", body: bomb, want: "payload too large: more than 100000 bytes after decompression"},
-		{name: "a bomb in gzip", body: base64.StdEncoding.EncodeToString(compress(t, compress(t, make([]byte, 100_001)))), want: "more than 100000 bytes after decompression"},
+		{name: "a bomb in gzip", body: base64.StdEncoding.EncodeToString(profiletest.Gzip(t, profiletest.Gzip(t, make([]byte, 100_001)))), want: "more than 100000 bytes after decompression"},
 		{name: "too large before base64", body: strings.Repeat("A", 200_001), want: "bytes of the body before base64: 200001, the limit is 200000"},
 		{name: "too large behind base64", body: strings.Repeat("AAAA", 33_334), want: "bytes of the body behind base64: 100002, the limit is 100000"},
 		{name: "many samples", body: manySamples.body(t), want: "samples: 50, the limit is 38"},
@@ -105,7 +106,7 @@ func TestHostileBodiesByDefault(t *testing.T) {
 	}
 	manyLines := strings.Repeat("at a\n", 10_000_000)
 	for name, body := range map[string]string{
-		"bomb":                              base64.StdEncoding.EncodeToString(compress(t, make([]byte, 65<<20))),
+		"bomb":                              base64.StdEncoding.EncodeToString(profiletest.Gzip(t, make([]byte, 65<<20))),
 		"10 million lines":                  manyLines,
 		"a line of a million":               "\n\n" + strings.Repeat("x", 1_000_000),
 		"as many frames as a body may have": strings.Repeat("a:1\n", 4<<20),
@@ -158,7 +159,7 @@ func TestRequestLimits(t *testing.T) {
 		assert.Equal(t, ReasonTooLarge, result.Refused[0].Reason)
 	})
 	t.Run("bombs that fail at their end", func(t *testing.T) {
-		broken := compress(t, make([]byte, 9_000))
+		broken := profiletest.Gzip(t, make([]byte, 9_000))
 		broken[len(broken)-8]++ // the checksum
 		r := newRequest("nodejs")
 		for range 20 {
@@ -170,8 +171,8 @@ func TestRequestLimits(t *testing.T) {
 		assert.ErrorContains(t, result.Refused[9].Err, "all pprofs of the request are larger than 40000 bytes together")
 	})
 	t.Run("large outer layers", func(t *testing.T) {
-		padding := bytes.Repeat(compress(t, nil), 9_000/len(compress(t, nil)))
-		body := base64.StdEncoding.EncodeToString(compress(t, append(onePayload().gzip(t), padding...)))
+		padding := bytes.Repeat(profiletest.Gzip(t, nil), 9_000/len(profiletest.Gzip(t, nil)))
+		body := base64.StdEncoding.EncodeToString(profiletest.Gzip(t, append(onePayload().gzip(t), padding...)))
 		r := newRequest("nodejs")
 		for range 6 {
 			r.addPprof(body)
@@ -182,7 +183,7 @@ func TestRequestLimits(t *testing.T) {
 		assert.ErrorContains(t, result.Refused[1].Err, "all pprofs of the request are larger than 40000 bytes together")
 	})
 	t.Run("bombs", func(t *testing.T) {
-		bomb := base64.StdEncoding.EncodeToString(compress(t, make([]byte, 100_000)))
+		bomb := base64.StdEncoding.EncodeToString(profiletest.Gzip(t, make([]byte, 100_000)))
 		r := newRequest("nodejs")
 		for range 3 {
 			r.addPprof(bomb)
@@ -282,7 +283,7 @@ func TestTruncatedEverywhere(t *testing.T) {
 	}
 	for i := range raw {
 		body := raw[:i]
-		record.Body().SetEmptyBytes().FromRaw(compress(t, body))
+		record.Body().SetEmptyBytes().FromRaw(profiletest.Gzip(t, body))
 		pd, result := decoder.Decode(logs, received)
 		if len(result.Refused) == 0 {
 			require.NoError(t, checkOptions.Check(pd), i)

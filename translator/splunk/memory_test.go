@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // translating returns the translation of a request. Its error is that of the first refused record.
@@ -34,7 +35,7 @@ func translating(logs plog.Logs) memorytest.Work {
 func pprofRecord(t *testing.T, raw []byte) plog.Logs {
 	t.Helper()
 	r := newRequest("nodejs")
-	r.addPprof(base64.StdEncoding.EncodeToString(compress(t, raw)))
+	r.addPprof(base64.StdEncoding.EncodeToString(profiletest.Gzip(t, raw)))
 	return r.logs
 }
 

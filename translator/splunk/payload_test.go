@@ -4,16 +4,15 @@
 package splunk
 
 import (
-	"bytes"
 	"encoding/base64"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -91,23 +90,13 @@ func (p *payload) bytes() []byte {
 
 func (p *payload) gzip(tb testing.TB) []byte {
 	tb.Helper()
-	return compress(tb, p.bytes())
+	return profiletest.Gzip(tb, p.bytes())
 }
 
 // body returns the pprof as the body of a record.
 func (p *payload) body(tb testing.TB) string {
 	tb.Helper()
 	return base64.StdEncoding.EncodeToString(p.gzip(tb))
-}
-
-func compress(tb testing.TB, raw []byte) []byte {
-	tb.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(raw)
-	require.NoError(tb, err)
-	require.NoError(tb, w.Close())
-	return b.Bytes()
 }
 
 // onePayload is a pprof with one sample of one frame and one second.
