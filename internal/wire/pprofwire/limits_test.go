@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // TestLimits reads payloads that reach a limit exactly, and payloads that exceed it by one.
