@@ -10,10 +10,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -80,16 +78,6 @@ func (s *baseSender) labels(batch *httpBatch, payload *pprof.Payload, name func(
 		batch.labels, batch.labeled = &labels, payload.ResourceIndex
 	}
 	return batch.labels
-}
-
-// encode returns the sample types of a payload, and the payload in gzip.
-func (s *baseSender) encode(batch *httpBatch, payload *pprof.Payload) ([]summary.Type, []byte, error) {
-	head, err := summary.Of(payload.Pprof)
-	if err != nil {
-		return nil, nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
-	}
-	body, err := s.gzip(batch, payload)
-	return head.Types, body, err
 }
 
 func (s *baseSender) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {

@@ -25,11 +25,11 @@ func newIngestSender(cfg *HTTPConfig) (*ingestSender, error) {
 }
 
 func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
-	types, compressed, err := s.encode(batch, payload)
+	compressed, err := s.gzip(batch, payload)
 	if err != nil {
 		return nil, err
 	}
-	config := series.SampleTypeConfig(payload.ProfileType, types)
+	config := series.SampleTypeConfig(payload.ProfileType, payload.SampleTypes)
 	if err := batch.grow(len(compressed)+len(config)+formBytes, payload); err != nil {
 		return nil, err
 	}

@@ -65,12 +65,12 @@ func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error
 }
 
 func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
-	types, compressed, err := s.encode(batch, payload)
+	compressed, err := s.gzip(batch, payload)
 	if err != nil {
 		return nil, err
 	}
 	labels := s.labels(batch, payload, s.labelName)
-	name := series.MetricName(payload.ProfileType, types)
+	name := series.MetricName(payload.ProfileType, payload.SampleTypes)
 	list := append(slices.Clip(labels.List),
 		series.Label{Name: "__name__", Value: cmp.Or(s.names[name], name)},
 		series.Label{Name: series.LabelService, Value: labels.Service},

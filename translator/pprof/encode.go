@@ -16,6 +16,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
+// SampleType says what the values of samples are, such as cpu in nanoseconds.
+type SampleType struct{ Name, Unit string }
+
 // Payload is one pprof, encoded from one group of profiles.
 type Payload struct {
 	// Pprof is an uncompressed profile.proto. It is valid until the next iteration.
@@ -25,6 +28,8 @@ type Payload struct {
 	Scope    pcommon.InstrumentationScope
 	// ProfileType is the attribute profile.name, or the default sample type if there is no such attribute.
 	ProfileType string
+	// SampleTypes are those of the pprof, in its order.
+	SampleTypes []SampleType
 	// ProfileID is the id of the first profile of the group.
 	ProfileID pprofile.ProfileID
 	Time      pcommon.Timestamp

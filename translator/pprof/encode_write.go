@@ -33,9 +33,11 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 		payload.OTLPSamples += p.source.Samples().Len()
 	}
 	payload.Samples = t.joining.rows.Len()
-	found, err := t.original(g)
+	types, found, err := t.original(g)
+	payload.SampleTypes = types
 	t.needed = len(t.out)
 	if err == nil && !found {
+		payload.SampleTypes = t.sampleTypes(g)
 		payload.Lost.Timestamps = t.joining.lostTimestamps
 		payload.Lost.Attributes, err = t.write(g, resource, scope)
 	}
@@ -96,14 +98,28 @@ func (t *encoding) size() int {
 // maxStringBytes is the most bytes that a string needs without its text.
 const maxStringBytes = 1 + 5
 
-// writeSampleTypes appends the sample types in pprof's order. A single type without a name and without samples represents
-// a pprof without sample types.
-func (t *encoding) writeSampleTypes(g *group) {
-	order := t.joining.order
-	if len(order) == 1 && t.joining.rows.Len() == 0 && g.profiles[0].sampleType == (typeIndices{}) {
-		return
+// typeOrder returns the positions of the profiles in pprof's order of their sample types. A single type without a name and without
+// samples represents a pprof without sample types.
+func (t *encoding) typeOrder(g *group) []int {
+	if len(t.joining.order) == 1 && t.joining.rows.Len() == 0 && g.profiles[0].sampleType == (typeIndices{}) {
+		return nil
 	}
-	for _, position := range order {
+	return t.joining.order
+}
+
+// sampleTypes returns the sample types of the group.
+func (t *encoding) sampleTypes(g *group) []SampleType {
+	order := t.typeOrder(g)
+	types := make([]SampleType, len(order))
+	for i, position := range order {
+		indices := g.profiles[position].sampleType
+		types[i] = SampleType{t.dict.StringAt(indices.name), t.dict.StringAt(indices.unit)}
+	}
+	return types
+}
+
+func (t *encoding) writeSampleTypes(g *group) {
+	for _, position := range t.typeOrder(g) {
 		t.out = pprofwire.AppendSampleType(t.out, t.valueType(g.profiles[position].sampleType))
 	}
 }
@@ -135,25 +151,28 @@ func (t *encoding) profileType(g *group) string {
 	return t.dict.StringAt(g.profiles[0].sampleType.name)
 }
 
-// original writes the original payload of the group to t.out, if the option is set and the payload is a pprof.
-func (t *encoding) original(g *group) (found bool, err error) {
+// original writes the original payload of the group to t.out, if the option is set and the payload is a pprof. It returns the sample
+// types of the payload.
+func (t *encoding) original(g *group) (types []SampleType, found bool, err error) {
 	if !t.opts.PreferOriginalPayload || !g.hasOnePayload() {
-		return false, nil
+		return nil, false, nil
 	}
 	payload := g.profiles[0].source.OriginalPayload()
 	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written)
 	if err := t.outReused.growTo(&t.memory, payload.Len()); err != nil {
-		return false, err
+		return nil, false, err
 	}
 	t.out, _, err = inflate.AppendMetered(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
 	if err == nil {
 		err = t.outReused.growTo(&t.memory, payload.Len()+cap(t.out))
 	}
-	found = err == nil && isPprof(t.out, &t.memory.Meter)
-	if t.memory.Err() != nil {
-		return false, t.memory.grow(0)
+	if err == nil {
+		types, found = typesOf(t.out, &t.memory.Meter)
 	}
-	return found, nil
+	if t.memory.Err() != nil {
+		return nil, false, t.memory.grow(0)
+	}
+	return types, found, nil
 }
 
 // hasOnePayload reports whether all profiles of a group have the same pprof as their payload. Captures without a time can be in one group,
@@ -168,12 +187,18 @@ func (g *group) hasOnePayload() bool {
 	return first.Len() > 0
 }
 
-// isPprof reports whether a payload is a pprof by its content.
-func isPprof(raw []byte, work *meter.Meter) bool {
+// typesOf returns the sample types of a payload, and whether it is a pprof by its content.
+func typesOf(raw []byte, work *meter.Meter) (types []SampleType, isPprof bool) {
 	var wire pprofwire.Profile
 	limits := DefaultLimits().wire()
 	limits.Memory = work
-	return wire.Read(raw, limits) == nil
+	if wire.Read(raw, limits) != nil {
+		return nil, false
+	}
+	for _, t := range wire.SampleTypes {
+		types = append(types, SampleType{string(wire.String(t.Type)), string(wire.String(t.Unit))})
+	}
+	return types, true
 }
 
 // sampleTypeOrder maps each sample type of the pprof to a profile of the group. The attribute of the scope determines the

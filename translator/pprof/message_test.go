@@ -126,6 +126,12 @@ func encodeWithFaults(t *testing.T, pd pprofile.Profiles, options pprof.EncodeOp
 		parsed, form := profiletest.ParsePprof(payload.Pprof)
 		require.Equal(t, profiletest.Proto, form)
 		require.Len(t, parsed.Sample, payload.Samples)
+		var types []pprof.SampleType
+		for _, of := range parsed.SampleType {
+			types = append(types, pprof.SampleType{Name: of.Type, Unit: of.Unit})
+		}
+		require.ElementsMatch(t, types, payload.SampleTypes)
+		require.True(t, slices.Equal(types, payload.SampleTypes), "in order")
 		payload.Pprof = bytes.Clone(payload.Pprof)
 		all = append(all, encoded{payload, parsed})
 	}

@@ -7,13 +7,14 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/summary"
+	"github.com/otelpprof/otelpprof/internal/gaugetypes"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // MetricName returns the label __name__ that Pyroscope itself gives to the same profile on /ingest. It is wall if one of the types
 // is wall. Otherwise the first type with a known name decides, and if there is none, the name of the last type is used.
 // profileType is the type of the profile: only it distinguishes profiles of mutexes from those of blocking.
-func MetricName(profileType string, types []summary.Type) string {
+func MetricName(profileType string, types []pprof.SampleType) string {
 	last := ""
 	for _, t := range types {
 		if t.Name == "wall" {
@@ -80,7 +81,7 @@ type typeConfig struct {
 
 // SampleTypeConfig returns the form field sample_type_config of /ingest. It returns nil for profiles of CPU time, for which
 // Pyroscope's own clients send none.
-func SampleTypeConfig(profileType string, types []summary.Type) []byte {
+func SampleTypeConfig(profileType string, types []pprof.SampleType) []byte {
 	config := map[string]typeConfig{}
 	for _, t := range types {
 		switch {
@@ -92,7 +93,7 @@ func SampleTypeConfig(profileType string, types []summary.Type) []byte {
 			config[t.Name] = typeConfig{Units: "lock_nanoseconds", DisplayName: displayName(profileType, t.Name)}
 		case t.Name == "goroutine":
 			config[t.Name] = typeConfig{Units: "goroutines", DisplayName: displayName(profileType, t.Name), Aggregation: "average"}
-		case t.IsGauge():
+		case gaugetypes.IsDefault(t.Name, t.Unit):
 			config[t.Name] = typeConfig{Units: units(t), Aggregation: "average"}
 		default:
 			config[t.Name] = typeConfig{Units: units(t)}
@@ -109,7 +110,7 @@ func SampleTypeConfig(profileType string, types []summary.Type) []byte {
 }
 
 // units returns Pyroscope's name of a unit: objects in place of pprof's count.
-func units(t summary.Type) string {
+func units(t pprof.SampleType) string {
 	if t.Unit == "count" {
 		return "objects"
 	}

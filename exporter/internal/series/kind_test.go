@@ -11,16 +11,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/summary"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // typesOf reads "samples/count cpu/nanoseconds".
-func typesOf(t *testing.T, text string) (types []summary.Type) {
+func typesOf(t *testing.T, text string) (types []pprof.SampleType) {
 	t.Helper()
 	for pair := range strings.FieldsSeq(text) {
 		name, unit, found := strings.Cut(pair, "/")
 		require.True(t, found, pair)
-		types = append(types, summary.Type{Name: name, Unit: unit})
+		types = append(types, pprof.SampleType{Name: name, Unit: unit})
 	}
 	return types
 }

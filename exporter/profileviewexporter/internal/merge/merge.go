@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // ErrDiffers is the error for profiles that cannot be one pprof.
@@ -29,7 +29,7 @@ type Merger struct {
 	table   *symbols.Table
 	samples symbols.Set[sample]
 	// values are the values of the samples, by sample type.
-	types  []summary.Type
+	types  []pprof.SampleType
 	values [][]int64
 	head   *head
 }
@@ -41,7 +41,7 @@ type head struct {
 	store.Head
 	begin, duration int64
 	// columns are the sample types that all profiles have.
-	columns []summary.Type
+	columns []pprof.SampleType
 }
 
 // New returns a merger, whose memory work counts.
@@ -58,7 +58,7 @@ func (m *Merger) Add(s *query.Selection) error {
 				return err
 			}
 			for _, column := range p.Wanted {
-				m.column(p.Profile.Columns[column].Type)
+				m.column(p.Profile.Columns[column].SampleType)
 			}
 		}
 		if err := m.addPart(part); err != nil {
@@ -69,7 +69,7 @@ func (m *Merger) Add(s *query.Selection) error {
 }
 
 // column returns the position of a sample type.
-func (m *Merger) column(t summary.Type) int {
+func (m *Merger) column(t pprof.SampleType) int {
 	at := slices.Index(m.types, t)
 	if at < 0 {
 		at = len(m.types)
@@ -81,9 +81,9 @@ func (m *Merger) column(t summary.Type) int {
 
 // addHead merges the head of a profile.
 func (m *Merger) addHead(p *store.Profile) error {
-	types := make([]summary.Type, len(p.Columns))
+	types := make([]pprof.SampleType, len(p.Columns))
 	for i := range p.Columns {
-		types[i] = p.Columns[i].Type
+		types[i] = p.Columns[i].SampleType
 	}
 	begin, duration := p.Begin.UnixNano(), int64(p.End.Sub(p.Begin))
 	if m.head == nil {
@@ -97,7 +97,7 @@ func (m *Merger) addHead(p *store.Profile) error {
 		return fmt.Errorf("%w: one has the period type %s/%s, another %s/%s", ErrDiffers,
 			h.PeriodType.Name, h.PeriodType.Unit, p.PeriodType.Name, p.PeriodType.Unit)
 	}
-	h.columns = slices.DeleteFunc(h.columns, func(t summary.Type) bool { return !slices.Contains(types, t) })
+	h.columns = slices.DeleteFunc(h.columns, func(t pprof.SampleType) bool { return !slices.Contains(types, t) })
 	if len(h.columns) == 0 && len(types) > 0 {
 		return fmt.Errorf("%w: they have no sample type in common", ErrDiffers)
 	}
@@ -126,7 +126,7 @@ func (m *Merger) IsEmpty() bool { return len(m.samples.Rows) == 0 }
 var ErrNoStartLines = errors.New("no function of the CPU profiles has a start line; go build -pgo needs them. Go programs of 1.20 and later send them")
 
 // pgoTypes are the sample types that go build accepts. It uses the first one that a profile has.
-var pgoTypes = []summary.Type{{Name: "samples", Unit: "count"}, {Name: "cpu", Unit: "nanoseconds"}}
+var pgoTypes = []pprof.SampleType{{Name: "samples", Unit: "count"}, {Name: "cpu", Unit: "nanoseconds"}}
 
 // PGO returns a profile for go build -pgo, compressed by compress, of at most limit bytes. It leaves out the lightest samples to fit.
 func (m *Merger) PGO(limit int, compress func(pprof []byte) ([]byte, error)) ([]byte, error) {
@@ -154,7 +154,7 @@ func (m *Merger) PGO(limit int, compress func(pprof []byte) ([]byte, error)) ([]
 
 // fullest returns the sample types to write. If some of the profiles that were merged lack one, it is only the type that most samples
 // have: go build would ignore the others.
-func (m *Merger) fullest() []summary.Type {
+func (m *Merger) fullest() []pprof.SampleType {
 	best, most, least := -1, 0, len(m.samples.Rows)
 	for i, t := range m.types {
 		if !slices.Contains(pgoTypes, t) {

@@ -78,7 +78,7 @@ func (p *part) profile(c *query.Chosen) error {
 	}
 	columns := make([]int, len(c.Columns))
 	for i, column := range c.Columns {
-		columns[i] = p.column(c.Profile.Columns[column].Type)
+		columns[i] = p.column(c.Profile.Columns[column].SampleType)
 	}
 	for s := range c.Samples.All() {
 		if c.Keeps != nil && !c.Keeps(s.Labels) {

@@ -6,8 +6,8 @@ package merge
 import (
 	"math/bits"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // Pprof returns the merged profiles as an uncompressed pprof.
@@ -20,7 +20,7 @@ func (m *Merger) Pprof() ([]byte, error) {
 }
 
 // write returns a pprof with some samples and some sample types.
-func (m *Merger) write(order []int, types []summary.Type) ([]byte, error) {
+func (m *Merger) write(order []int, types []pprof.SampleType) ([]byte, error) {
 	if m.head == nil {
 		m.head = &head{}
 	}
@@ -58,11 +58,11 @@ type writer struct {
 
 func (w *writer) text(s string) uint32 { return w.table.AddString([]byte(s)) }
 
-func (w *writer) valueType(t summary.Type) pprofwire.ValueType {
+func (w *writer) valueType(t pprof.SampleType) pprofwire.ValueType {
 	return pprofwire.ValueType{Type: w.text(t.Name), Unit: w.text(t.Unit)}
 }
 
-func (w *writer) header(types []summary.Type) pprofwire.Header {
+func (w *writer) header(types []pprof.SampleType) pprofwire.Header {
 	h := pprofwire.Header{
 		DropFrames: w.text(w.head.DropFrames), KeepFrames: w.text(w.head.KeepFrames), DocURL: w.text(w.head.DocURL),
 		TimeNanos: w.head.begin, DurationNanos: w.head.duration, Period: w.head.Period,

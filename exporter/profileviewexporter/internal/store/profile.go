@@ -16,10 +16,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/gaugetypes"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // Profile is a profile in the store. It does not change.
@@ -49,7 +50,7 @@ type Head struct {
 	Columns []Column
 	// Name is the name of the profile in Pyroscope, such as process_cpu.
 	Name        string
-	PeriodType  summary.Type
+	PeriodType  pprof.SampleType
 	Period      int64
 	DefaultType string
 	DropFrames  string
@@ -62,7 +63,7 @@ type Head struct {
 
 // Column is a sample type.
 type Column struct {
-	summary.Type
+	pprof.SampleType
 	// ID is the ID of the profile type in Pyroscope.
 	ID string
 	// IsGauge is set for values that are a state at one time.
@@ -133,20 +134,18 @@ func headOf(p *pprofwire.Profile, profileType string) *Head {
 		DropFrames: text(p.DropFrames), KeepFrames: text(p.KeepFrames), DocURL: text(p.DocURL),
 	}
 	if p.HasPeriodType {
-		h.PeriodType = summary.Type{Name: text(p.PeriodType.Type), Unit: text(p.PeriodType.Unit)}
+		h.PeriodType = pprof.SampleType{Name: text(p.PeriodType.Type), Unit: text(p.PeriodType.Unit)}
 	}
-	head := summary.Head{Period: h.PeriodType}
+	var types []pprof.SampleType
 	for _, t := range p.SampleTypes {
-		head.Types = append(head.Types, summary.Type{Name: text(t.Type), Unit: text(t.Unit)})
+		types = append(types, pprof.SampleType{Name: text(t.Type), Unit: text(t.Unit)})
 	}
-	for i := range p.Functions {
-		head.StartLines = head.StartLines || p.Functions[i].StartLine > 0
-	}
-	h.CPU, h.PGO = head.CPU(), head.PGO()
-	h.Name = series.MetricName(profileType, head.Types)
-	for _, t := range head.Types {
+	h.CPU = isCPU(types, h.PeriodType)
+	h.PGO = h.CPU && slices.ContainsFunc(p.Functions, func(f pprofwire.Function) bool { return f.StartLine > 0 })
+	h.Name = series.MetricName(profileType, types)
+	for _, t := range types {
 		id := strings.Join([]string{h.Name, t.Name, t.Unit, h.PeriodType.Name, h.PeriodType.Unit}, ":")
-		h.Columns = append(h.Columns, Column{Type: t, ID: id, IsGauge: t.IsGauge()})
+		h.Columns = append(h.Columns, Column{SampleType: t, ID: id, IsGauge: gaugetypes.IsDefault(t.Name, t.Unit)})
 	}
 	for _, c := range p.Comments {
 		if comment := text(c); !strings.HasPrefix(comment, CommentPrefix) {
@@ -154,6 +153,13 @@ func headOf(p *pprofwire.Profile, profileType string) *Head {
 		}
 	}
 	return h
+}
+
+// isCPU reports whether a pprof is a CPU profile, as go build accepts it: its values are CPU time, or numbers of samples that were
+// taken per CPU time.
+func isCPU(types []pprof.SampleType, period pprof.SampleType) bool {
+	cpu := pprof.SampleType{Name: "cpu", Unit: "nanoseconds"}
+	return slices.Contains(types, cpu) || period == cpu && slices.Contains(types, pprof.SampleType{Name: "samples", Unit: "count"})
 }
 
 // key returns a text that only equal heads have.
