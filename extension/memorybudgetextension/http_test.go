@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -67,10 +68,12 @@ func TestHTTP(t *testing.T) {
 
 // TestReservation: the context of the next consumer carries a reservation for the memory of the request.
 func TestReservation(t *testing.T) {
-	for name, post := range map[string]func(r *running, body []byte){
-		"HTTP":      func(r *running, body []byte) { require.Equal(t, 200, r.post(t, protoType, "", body).code) },
-		"gRPC":      func(r *running, body []byte) { require.NoError(t, send(t.Context(), r.dial(t), body, "")) },
-		"gRPC zstd": func(r *running, body []byte) { require.NoError(t, send(t.Context(), r.dial(t), body, "zstd")) },
+	for name, client := range map[string]func(r *running) (post func(body []byte)){
+		"HTTP": func(r *running) func(body []byte) {
+			return func(body []byte) { require.Equal(t, 200, r.post(t, protoType, "", body).code) }
+		},
+		"gRPC":      func(r *running) func(body []byte) { return r.sender(t, "") },
+		"gRPC zstd": func(r *running) func(body []byte) { return r.sender(t, "zstd") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var reserved int64
@@ -80,14 +83,24 @@ func TestReservation(t *testing.T) {
 			})
 			require.NoError(t, err)
 			r := run(t, nil, next)
-			memorytest.CheckHeld(t, memorytest.Most, 1, func() (plogotlp.ExportRequest, int64) {
+			post := client(r)
+			post(marshaled(t, records(1000, 10))) // What a connection keeps is not that of a request.
+			memorytest.CheckHeld(t, memorytest.Most, 20, func() (plogotlp.ExportRequest, int64) {
 				logs := records(1000, 10)
-				post(r, marshaled(t, logs))
+				post(marshaled(t, logs))
 				return logs, reserved
 			})
+			runtime.KeepAlive(post)
 			r.requireFree(t)
 		})
 	}
+}
+
+// sender returns a function that sends requests on one connection of gRPC.
+func (r *running) sender(t *testing.T, encoding string) func(body []byte) {
+	t.Helper()
+	connection := r.dial(t)
+	return func(body []byte) { require.NoError(t, send(t.Context(), connection, body, encoding)) }
 }
 
 // nestedValue returns a log record whose body is a string within this many lists.

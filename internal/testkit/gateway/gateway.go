@@ -70,8 +70,12 @@ func Start(ctx context.Context, options Options) (*Gateway, error) {
 		g.Kill()
 		return nil, fmt.Errorf("cannot start the gateway: %w; it said:\n%s", err, g.Log())
 	}
+	// The Collector handles signals only a moment after its components have started.
+	time.Sleep(handlesSignals)
 	return g, nil
 }
+
+const handlesSignals = 100 * time.Millisecond
 
 // PID is the process id.
 func (g *Gateway) PID() int { return g.command.Process.Pid }
