@@ -139,7 +139,7 @@ func TestHostile(t *testing.T) {
 				require.ErrorIs(t, err, test.want)
 				assert.ErrorContains(t, err, test.says)
 			})
-			assert.Less(t, allocated, int64(4<<20+200*len(test.recording)))
+			assert.Less(t, allocated, 4<<20+200*int64(len(test.recording)))
 		})
 	}
 }
