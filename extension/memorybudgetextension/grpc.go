@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/experimental"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
+	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 const (
-	// maxHeaderBytes limits the headers of a stream. The default of gRPC is 16 MiB.
-	maxHeaderBytes = 64 << 10
 	// streamWindow limits the bytes that a stream may send before the server reads them. gRPC enlarges the window for the
 	// message that it is reading.
 	streamWindow = 64 << 10
@@ -39,7 +40,7 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 		grpc.UnaryInterceptor(server.hold),          // the first one
 		grpc.ChainUnaryInterceptor(server.admitted), // after those of the server, such as authentication
 		grpc.ConnectionTimeout(connectTimeout),
-		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.MaxHeaderListSize(connections.MaxHeaderBytes),
 		grpc.InitialWindowSize(streamWindow),
 		grpc.InitialConnWindowSize(connectionWindow),
 	}, nil
@@ -48,7 +49,10 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 type arrivalKey struct{}
 
 // begin is called for each new stream. If the context that it returns is canceled, gRPC aborts the stream.
-func (s *grpcServer) begin(ctx context.Context, _ *tap.Info) (context.Context, error) {
+func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Context, error) {
+	if err := connections.CheckFields(stream.Header); err != nil {
+		return nil, status.Error(codes.ResourceExhausted, err.Error())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	request, err := s.budget.Arrive(ctx, requestBytes, func() {
 		s.countRefusal(ctx, exhausted)

@@ -1,8 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connections limits how many connections a server has. Each takes memory before it has sent a request, which no
-// reservation counts.
+// Package connections limits the memory of a server that no reservation counts: that of connections without a request, and of
+// headers. It also serves the handlers of components whose own servers have no such limits.
 package connections // import "github.com/otelpprof/otelpprof/internal/connections"
 
 import (
@@ -12,11 +12,14 @@ import (
 	"sync"
 )
 
-// MaxHeaderBytes is how large the header of a request may be on a server whose connections are limited.
-const MaxHeaderBytes = 32 << 10
+// maxWaiting is how many connections may have no request in progress. One that is sending a header of many short fields takes up to
+// 0.4 MiB meanwhile, so all of them take 50 MiB.
+const maxWaiting = 128
 
 // Limit closes connections of a server that has too many. It first closes connections that have not sent a request, then idle
 // ones, the oldest first. If all have a request in progress, it closes the new one. Make it with [New].
+//
+// A listener that stops accepting instead, as that of golang.org/x/net/netutil, would let a few silent clients shut out all others.
 type Limit struct {
 	most   int
 	closed func()
@@ -37,10 +40,11 @@ func New(most int, closed func()) *Limit {
 	return &Limit{most: most, closed: closed, all: map[net.Conn]place{}}
 }
 
-// Apply sets the limit for a server that does not serve yet.
+// Apply sets the limits of connections and headers for a server that has its handler, and does not serve yet.
 func (l *Limit) Apply(server *http.Server) {
 	server.ConnState = l.changed
-	server.MaxHeaderBytes = MaxHeaderBytes
+	server.MaxHeaderBytes = MaxHeaderBytes - headerSlack
+	server.Handler = limitFields(server.Handler)
 }
 
 // changed is told of each new state of a connection.
@@ -56,12 +60,9 @@ func (l *Limit) changed(c net.Conn, state http.ConnState) {
 	}
 	switch state {
 	case http.StateNew:
-		l.all[c] = place{&l.fresh, l.fresh.PushBack(c)}
-		if len(l.all) > l.most {
-			l.closeOne()
-		}
+		l.wait(c, &l.fresh)
 	case http.StateIdle:
-		l.all[c] = place{&l.idle, l.idle.PushBack(c)}
+		l.wait(c, &l.idle)
 	case http.StateActive:
 		l.all[c] = place{}
 	case http.StateClosed, http.StateHijacked:
@@ -69,10 +70,18 @@ func (l *Limit) changed(c net.Conn, state http.ConnState) {
 	}
 }
 
-// closeOne closes a connection. The lock is held, and at least one connection is fresh.
+// wait adds a connection without a request, and closes one if there are too many. The lock is held.
+func (l *Limit) wait(c net.Conn, queue *list.List) {
+	l.all[c] = place{queue, queue.PushBack(c)}
+	if len(l.all) > l.most || l.fresh.Len()+l.idle.Len() > maxWaiting {
+		l.closeOne()
+	}
+}
+
+// closeOne closes a connection. The lock is held, and at least one connection is fresh or idle.
 func (l *Limit) closeOne() {
 	first := l.fresh.Front()
-	if l.fresh.Len() == 1 && l.idle.Len() > 0 {
+	if l.fresh.Len() <= 1 && l.idle.Len() > 0 {
 		first = l.idle.Front()
 	}
 	c := first.Value.(net.Conn)

@@ -128,14 +128,58 @@ func TestAllWorking(t *testing.T) {
 	assert.Equal(t, int64(1), closed.Load())
 }
 
-func TestLongHeader(t *testing.T) {
+// TestWaiting: only so many connections have no request in progress, also far below the limit of all. A header that is arriving does
+// not count as a request.
+func TestWaiting(t *testing.T) {
+	address, closed, begun := start(t, 10*maxWaiting)
+	working := connect(t, address)
+	working.send(t, "/wait")
+	<-begun
+	idle := connect(t, address)
+	idle.ask(t)
+	_, err := fmt.Fprint(idle, "GET / HTTP/1.1\r\nA:\r\n")
+	require.NoError(t, err)
+	var first connection
+	for i := range maxWaiting {
+		c := connect(t, address)
+		_, err := fmt.Fprint(c, "GET / HTTP/1.1\r\nA:\r\n")
+		require.NoError(t, err)
+		if i == 0 {
+			first = c
+		}
+	}
+	connect(t, address).ask(t)
+	first.requireClosed(t)
+	assert.GreaterOrEqual(t, closed.Load(), int64(2))
+	assert.LessOrEqual(t, closed.Load(), int64(3))
+}
+
+// TestLargeHeaders: a header that is too large, or has too many fields, is refused, and its connection ends.
+func TestLargeHeaders(t *testing.T) {
 	address, _, _ := start(t, 2)
-	c := connect(t, address)
-	_, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a\r\nX-A: %s\r\n\r\n", strings.Repeat("a", MaxHeaderBytes+8<<10))
-	require.NoError(t, err)
-	answer, err := http.ReadResponse(c.answers, nil)
-	require.NoError(t, err)
-	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, answer.Body)
-	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, answer.StatusCode)
+	for name, test := range map[string]struct {
+		header string
+		code   int
+	}{
+		"large":    {"X-A: " + strings.Repeat("a", MaxHeaderBytes-1<<10) + "\r\n", http.StatusOK},
+		"larger":   {"X-A: " + strings.Repeat("a", MaxHeaderBytes+1<<10) + "\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		"many":     {strings.Repeat("X-A:\r\n", MaxFields), http.StatusOK},
+		"too many": {strings.Repeat("X-A:\r\n", MaxFields+1), http.StatusRequestHeaderFieldsTooLarge},
+		"body":     {"Content-Length: 5\r\n" + strings.Repeat("X-A:\r\n", MaxFields), http.StatusRequestHeaderFieldsTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, address)
+			_, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", test.header)
+			require.NoError(t, err)
+			answer, err := http.ReadResponse(c.answers, nil)
+			require.NoError(t, err)
+			defer answer.Body.Close()
+			_, err = io.Copy(io.Discard, answer.Body)
+			require.NoError(t, err)
+			assert.Equal(t, test.code, answer.StatusCode)
+			if test.code != http.StatusOK {
+				c.requireClosed(t)
+			}
+		})
+	}
 }
