@@ -17,20 +17,18 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
 const (
-	protoType = "application/x-protobuf"
-	jsonType  = "application/json"
+	protoType = otlpstatus.ProtoType
+	jsonType  = otlpstatus.JSONType
 	// profilesPath is the end of the path of requests of profiles.
 	profilesPath = "/profiles"
 	// readCopies is how many copies of a body the handler holds at most while it reads the body.
@@ -154,26 +152,11 @@ func (m *memoryBudget) countAny(body []byte) (most int64, err error) {
 	return most, nil
 }
 
-// refuseHTTP answers as the OTLP specification requires: with a google.rpc.Status in the media type of the request.
+// refuseHTTP answers a request that is refused.
 func (m *memoryBudget) refuseHTTP(w http.ResponseWriter, r *http.Request, mediaType string, err error) {
 	refusal, s := m.refuse(r.Context(), err)
-	w.Header().Set("Content-Type", mediaType)
 	if refusal.http == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
 	}
-	w.WriteHeader(refusal.http)
-	// If this fails, the client has disconnected.
-	_, _ = w.Write(statusBody(mediaType, s)) // #nosec G705 -- The media type is protobuf or JSON.
-}
-
-func statusBody(mediaType string, s *status.Status) []byte {
-	marshal := proto.Marshal
-	if mediaType == jsonType {
-		marshal = protojson.Marshal
-	}
-	body, err := marshal(s.Proto())
-	if err != nil {
-		return nil
-	}
-	return body
+	otlpstatus.Write(w, mediaType, refusal.http, s)
 }

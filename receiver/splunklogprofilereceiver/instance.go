@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
+
+	limited "github.com/otelpprof/otelpprof/receiver/otlpreceiver"
 )
 
 // instance is shared by the receivers for all signals of one configuration. They also share one OTLP receiver: the first
@@ -28,7 +30,7 @@ func newInstance(cfg *Config, set *receiver.Settings) (*instance, error) {
 		return nil, err
 	}
 	i := &instance{
-		otlp:      otlpreceiver.NewFactory().(xreceiver.Factory),
+		otlp:      limited.NewFactory(),
 		settings:  *set,
 		config:    &otlpreceiver.Config{Protocols: cfg.Protocols},
 		converter: converter,

@@ -1,0 +1,73 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package connections
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.uber.org/zap"
+)
+
+const (
+	// maxConnections is how many connections a [Server] has.
+	maxConnections = 1000
+	// maxStreams is how many requests of HTTP/2 a connection of a [Server] may have.
+	maxStreams = 100
+)
+
+// Server serves a handler that [Capture] returned.
+type Server struct {
+	http    *http.Server
+	serving sync.WaitGroup
+}
+
+// Serve listens and serves as a component of Collector core does with the same configuration, within the limits of this package.
+func Serve(ctx context.Context, host component.Host, set component.TelemetrySettings, config *confighttp.ServerConfig, handler http.Handler, options ...confighttp.ToServerOption) (*Server, error) {
+	server, err := config.ToServer(ctx, host.GetExtensions(), set, handler, options...)
+	if err != nil {
+		return nil, err
+	}
+	New(maxConnections, func() {
+		set.Logger.Debug("Closed a connection without a request in progress, since others had to be accepted")
+	}).Apply(server)
+	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
+	listener, err := config.ToListener(ctx)
+	if err != nil {
+		return nil, err
+	}
+	set.Logger.Info("Starting HTTP server", zap.Stringer("endpoint", listener.Addr()))
+	s := &Server{http: server}
+	s.serving.Go(func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
+		}
+	})
+	return s, nil
+}
+
+// Shutdown stops listening and waits for the requests in progress. A server that does not exist has none.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	err := s.http.Shutdown(ctx)
+	s.serving.Wait()
+	return err
+}
+
+// Close ends all connections. A server that does not exist has none.
+func (s *Server) Close() error {
+	if s == nil {
+		return nil
+	}
+	err := s.http.Close()
+	s.serving.Wait()
+	return err
+}
