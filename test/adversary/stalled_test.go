@@ -114,6 +114,7 @@ func (p *process) stallOn(ctx context.Context, address, text string, answers *ta
 		return
 	}
 	p.held.add(connection)
+	_ = connection.SetWriteDeadline(time.Now().Add(servedWithin))
 	_, err = io.WriteString(connection, text)
 	if err != nil {
 		answers.add(cutOff, err.Error())
@@ -175,21 +176,24 @@ func (h *heldConnections) close() {
 	h.all = nil
 }
 
+// grpcFields are those of each stream of gRPC.
+var grpcFields = []hpack.HeaderField{
+	{Name: ":method", Value: "POST"},
+	{Name: ":scheme", Value: "http"},
+	{Name: ":authority", Value: "a"},
+	{Name: ":path", Value: "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"},
+	{Name: "content-type", Value: "application/grpc"},
+	{Name: "te", Value: "trailers"},
+}
+
 // halfStream is a stream of gRPC that has begun, and a part of its message.
 func halfStream(message string) string {
 	var out, block bytes.Buffer
 	out.WriteString(http2.ClientPreface)
 	framer := http2.NewFramer(&out, nil)
 	encoder := hpack.NewEncoder(&block)
-	for _, field := range [][2]string{
-		{":method", "POST"},
-		{":scheme", "http"},
-		{":authority", "a"},
-		{":path", "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"},
-		{"content-type", "application/grpc"},
-		{"te", "trailers"},
-	} {
-		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}) // to memory
+	for _, field := range grpcFields {
+		_ = encoder.WriteField(field) // to memory
 	}
 	_ = framer.WriteSettings()
 	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true})

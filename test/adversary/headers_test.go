@@ -1,0 +1,97 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+const (
+	// manyConnections is how many connections each text of these attacks has to each listener.
+	manyConnections = 64
+	// zpagesPort is that of zpages, whose server is Collector core's, as that of the metrics.
+	zpagesPort = "4043"
+)
+
+// largeHeaders are connections that stay open with as much of a header as the listener reads: a header costs memory before any
+// handler knows of it.
+func largeHeaders() []body {
+	const post = "POST " + profilesPath + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-protobuf\r\nContent-Length: 100\r\n"
+	gRPC := func(port string) bool { return port == "4317" }
+	ours := func(port string) bool { return !gRPC(port) && port != metricsPort && port != zpagesPort }
+	headers := func(name string, chosen func(string) bool, texts ...string) body {
+		return body{name: name, to: everyListener, alone: true, times: manyConnections, attack: served(hold(chosen, texts...))}
+	}
+	return []body{
+		headers("large-headers", ours,
+			post+shortFields(1<<20),
+			post+shortFields(16<<10-len(post)-4),
+			post+shortFields(1<<20)+"\r\nab",
+			post+shortFields(700)+"\r\nab",
+			post+"A: "+strings.Repeat("a", 15<<10)+"\r\n\r\nab",
+		),
+		headers("large-headers-of-streams", ours, manyStreams(1900), manyStreams(350), manyStreams(100)),
+		headers("large-headers-of-grpc", gRPC, manyStreams(1900), manyStreams(350), manyStreams(100)),
+	}
+}
+
+// shortFields are so many bytes of fields with different names, as short as possible.
+func shortFields(size int) string {
+	var text strings.Builder
+	for i := 0; text.Len() < size; i++ {
+		text.WriteString(strconv.FormatInt(int64(i), 36) + ":\r\n")
+	}
+	return text.String()[:size]
+}
+
+// manyStreams are streams of gRPC with the same field so many times, which costs a byte on the wire each time. They send no message.
+func manyStreams(fields int) string {
+	var out, block bytes.Buffer
+	out.WriteString(http2.ClientPreface)
+	framer := http2.NewFramer(&out, nil)
+	encoder := hpack.NewEncoder(&block)
+	_ = framer.WriteSettings()
+	for stream := range uint32(64) {
+		block.Reset()
+		for _, field := range grpcFields {
+			_ = encoder.WriteField(field) // to memory
+		}
+		for range fields {
+			_ = encoder.WriteField(hpack.HeaderField{Name: "a"})
+		}
+		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*stream + 1, BlockFragment: block.Bytes(), EndHeaders: true})
+	}
+	return out.String()
+}
+
+// served checks that others are served after an attack, by the listeners that have no honest client.
+func served(attack attack) attack {
+	return func(ctx context.Context, p *process, wire []byte, times int) *tally {
+		answers := attack(ctx, p, wire, times)
+		ctx, cancel := context.WithTimeout(ctx, busyMachine*servedWithin)
+		defer cancel()
+		for p.running.Running() {
+			status, _ := get(ctx, p.health(), "")
+			message := status
+			if address := p.listening(otlpHTTP); address != "" {
+				message, _ = request(ctx, "http://"+address+profilesPath, []string{"Content-Type", "application/json"}, []byte("{}"))
+			}
+			if status == "200" && (message == "200" || message == "204") {
+				break
+			}
+			if ctx.Err() != nil {
+				answers.fault("health_check is answered with %q and OTLP over HTTP with %q", status, message)
+				break
+			}
+			sleep(ctx)
+		}
+		return answers
+	}
+}
