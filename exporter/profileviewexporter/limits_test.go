@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
@@ -45,12 +46,12 @@ func TestRequestsInProgress(t *testing.T) {
 	assert.Equal(t, maxStreams, d.http.HTTP2.MaxConcurrentStreams)
 }
 
-// Above the limit of connections, the one that has sent nothing for longest is closed, and browsers are served.
+// Above the limit of connections without a request, the one that has sent nothing for longest is closed, and browsers are served.
 func TestConnectionsOfPages(t *testing.T) {
 	s := newServing(t, nil)
 	address := strings.TrimPrefix(s.url, "http://")
 	var oldest net.Conn
-	for range maxConnections {
+	for range connections.MaxWaiting {
 		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })

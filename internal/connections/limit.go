@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many connections may have no request in progress. One that is sending a header of many short fields takes up to
+// MaxWaiting is how many connections may have no request in progress. One that is sending a header of many short fields takes up to
 // 0.4 MiB meanwhile, so all of them take 50 MiB.
-const maxWaiting = 128
+const MaxWaiting = 128
 
 // Limit closes connections of a server that has too many. It first closes connections that have not sent a request, then idle
 // ones, the oldest first. If all have a request in progress, it closes the new one. Make it with [New].
@@ -73,7 +73,7 @@ func (l *Limit) changed(c net.Conn, state http.ConnState) {
 // wait adds a connection without a request, and closes one if there are too many. The lock is held.
 func (l *Limit) wait(c net.Conn, queue *list.List) {
 	l.all[c] = place{queue, queue.PushBack(c)}
-	if len(l.all) > l.most || l.fresh.Len()+l.idle.Len() > maxWaiting {
+	if len(l.all) > l.most || l.fresh.Len()+l.idle.Len() > MaxWaiting {
 		l.closeOne()
 	}
 }

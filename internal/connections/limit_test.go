@@ -131,7 +131,7 @@ func TestAllWorking(t *testing.T) {
 // TestWaiting: only so many connections have no request in progress, also far below the limit of all. A header that is arriving does
 // not count as a request.
 func TestWaiting(t *testing.T) {
-	address, closed, begun := start(t, 10*maxWaiting)
+	address, closed, begun := start(t, 10*MaxWaiting)
 	working := connect(t, address)
 	working.send(t, "/wait")
 	<-begun
@@ -140,7 +140,7 @@ func TestWaiting(t *testing.T) {
 	_, err := fmt.Fprint(idle, "GET / HTTP/1.1\r\nA:\r\n")
 	require.NoError(t, err)
 	var first connection
-	for i := range maxWaiting {
+	for i := range MaxWaiting {
 		c := connect(t, address)
 		_, err := fmt.Fprint(c, "GET / HTTP/1.1\r\nA:\r\n")
 		require.NoError(t, err)

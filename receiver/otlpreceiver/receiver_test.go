@@ -66,11 +66,15 @@ func TestAnswersOfCore(t *testing.T) {
 		"broken gzip":      {path: "/v1/logs", header: map[string]string{"Content-Type": proto, "Content-Encoding": "gzip"}, body: []byte("a"), code: 400},
 		"too large":        {settings: map[string]any{"max_request_body_size": 3}, path: "/v1/logs", header: map[string]string{"Content-Type": proto}, body: marshaled(t), code: 400},
 		"no credentials":   {settings: map[string]any{"auth": map[string]any{"authenticator": "guard"}}, path: "/v1/logs", header: map[string]string{"Content-Type": proto}, code: 401},
-		"credentials": {settings: map[string]any{"auth": map[string]any{"authenticator": "guard"}}, path: "/v1/logs",
-			header: map[string]string{"Content-Type": proto, "Authorization": "right"}, body: marshaled(t), code: 200},
+		"credentials": {
+			settings: map[string]any{"auth": map[string]any{"authenticator": "guard"}}, path: "/v1/logs",
+			header: map[string]string{"Content-Type": proto, "Authorization": "right"}, body: marshaled(t), code: 200,
+		},
 		"response headers": {settings: map[string]any{"response_headers": map[string]any{"X-A": "b"}}, path: "/v1/logs", header: map[string]string{"Content-Type": text}, body: []byte("{}"), code: 200},
-		"CORS": {settings: map[string]any{"cors": map[string]any{"allowed_origins": []any{"http://a"}}}, method: http.MethodOptions, path: "/v1/logs",
-			header: map[string]string{"Origin": "http://a", "Access-Control-Request-Method": "POST"}, code: 204},
+		"CORS": {
+			settings: map[string]any{"cors": map[string]any{"allowed_origins": []any{"http://a"}}}, method: http.MethodOptions, path: "/v1/logs",
+			header: map[string]string{"Origin": "http://a", "Access-Control-Request-Method": "POST"}, code: 204,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.method == "" {

@@ -109,7 +109,7 @@ func limitsHTTP2() *http.HTTP2Config {
 	}
 }
 
-// connectionClosed counts a connection that was closed because of max_connections.
+// connectionClosed counts a connection that was closed because there were too many.
 func (s *server) connectionClosed() {
 	s.intake.metrics.ReceiverPprofClosedConnections.Add(s.stopping, 1)
 }

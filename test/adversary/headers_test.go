@@ -6,6 +6,7 @@ package adversary
 import (
 	"bytes"
 	"context"
+	"net"
 	"strconv"
 	"strings"
 
@@ -16,17 +17,21 @@ import (
 const (
 	// manyConnections is how many connections each text of these attacks has to each listener.
 	manyConnections = 64
-	// zpagesPort is that of zpages, whose server is Collector core's, as that of the metrics.
-	zpagesPort = "4043"
+	// zpagesPort and pprofPort are those of the extensions zpages and pprof, whose servers are not ours, as that of the metrics. They
+	// are on loopback.
+	zpagesPort, pprofPort = "4043", "1777"
 )
 
 // largeHeaders are connections that stay open with as much of a header as the listener reads: a header costs memory before any
 // handler knows of it.
 func largeHeaders() []body {
 	const post = "POST " + profilesPath + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-protobuf\r\nContent-Length: 100\r\n"
-	gRPC := func(port string) bool { return port == "4317" }
-	ours := func(port string) bool { return !gRPC(port) && port != metricsPort && port != zpagesPort }
-	headers := func(name string, chosen func(string) bool, texts ...string) body {
+	gRPC := func(_ *process, address string) bool { return strings.HasSuffix(address, ":4317") }
+	ours := func(p *process, address string) bool {
+		_, port, _ := net.SplitHostPort(address)
+		return !gRPC(p, address) && otherPorts(p, address) && port != zpagesPort && port != pprofPort
+	}
+	headers := func(name string, chosen func(*process, string) bool, texts ...string) body {
 		return body{name: name, to: everyListener, alone: true, times: manyConnections, attack: served(hold(chosen, texts...))}
 	}
 	return []body{

@@ -64,18 +64,20 @@ func stalledBodies() []body {
 	}
 }
 
-func everyPort(bool) bool             { return true }
-func onlyMetrics(isMetrics bool) bool { return isMetrics }
-func otherPorts(isMetrics bool) bool  { return !isMetrics }
+func everyPort(*process, string) bool { return true }
+func onlyMetrics(p *process, address string) bool {
+	return address == cmp.Or(p.metrics, defaultMetrics)
+}
+func otherPorts(p *process, address string) bool { return !onlyMetrics(p, address) }
 
 // hold opens connections to the ports of the process that are chosen, sends a text on each, and leaves them open until the process
 // has ended.
-func hold(chosen func(isMetrics bool) bool, texts ...string) attack {
+func hold(chosen func(p *process, address string) bool, texts ...string) attack {
 	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
 		var answers tally
 		var senders sync.WaitGroup
 		for _, address := range p.listeners(&answers) {
-			if !chosen(address == cmp.Or(p.metrics, defaultMetrics)) {
+			if !chosen(p, address) {
 				continue
 			}
 			for range times {

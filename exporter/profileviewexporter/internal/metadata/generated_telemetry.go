@@ -144,7 +144,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ExporterProfileViewClosedConnections, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_closed_connections",
-		metric.WithDescription("Connections that the server closed because 500 were open. [Alpha]"),
+		metric.WithDescription("Connections that the server closed because 500 were open, or more than 128 had no request in progress. [Alpha]"),
 		metric.WithUnit("{connection}"),
 	)
 	errs = errors.Join(errs, err)

@@ -103,7 +103,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofClosedConnections, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_closed_connections",
-		metric.WithDescription("Connections that the server closed because max_connections was reached. [Alpha]"),
+		metric.WithDescription("Connections that the server closed because of max_connections, or because more than 128 had no request in progress. [Alpha]"),
 		metric.WithUnit("{connection}"),
 	)
 	errs = errors.Join(errs, err)

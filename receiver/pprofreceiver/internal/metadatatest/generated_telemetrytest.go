@@ -40,7 +40,7 @@ func AssertEqualReceiverPprofBytes(t *testing.T, tt *componenttest.Telemetry, dp
 func AssertEqualReceiverPprofClosedConnections(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_closed_connections",
-		Description: "Connections that the server closed because max_connections was reached. [Alpha]",
+		Description: "Connections that the server closed because of max_connections, or because more than 128 had no request in progress. [Alpha]",
 		Unit:        "{connection}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
