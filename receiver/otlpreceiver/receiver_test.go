@@ -91,9 +91,9 @@ func TestAnswersOfCore(t *testing.T) {
 				}
 				return a
 			}
-			want := of(run(t, core, test.settings, consumertest.NewNop()))
-			assert.Equal(t, test.code, want.code)
-			assert.Equal(t, want, of(run(t, NewFactory(), test.settings, consumertest.NewNop())))
+			cores := of(run(t, core, test.settings, consumertest.NewNop()))
+			assert.Equal(t, test.code, cores.code)
+			assert.Equal(t, cores, of(run(t, NewFactory(), test.settings, consumertest.NewNop())))
 		})
 	}
 }
