@@ -174,7 +174,6 @@ func TestDatadogRefusals(t *testing.T) {
 		"truncated":       {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "ends within part"},
 		"too many tags":   {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},
 		"agent's tags":    {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, says: "128 labels"},
-		"container id":    {body: formOf("b", "cpu.pprof", good), headers: append([]string{"Datadog-Container-ID", strings.Repeat("x", 20_000)}, asForm...), status: 413, says: "the limit is 16384"},
 		"wrong boundary":  {body: formOf("c", "cpu.pprof", good, "event", event), headers: asForm, status: 400, says: `boundary "b"`},
 		"bomb":            {body: formOf("b", "cpu.pprof", string(gzipBomb(t)), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
 		"nested":          {body: formOf("b", "cpu.pprof", string(zs(t, gzipBomb(t))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},

@@ -165,8 +165,6 @@ func TestIngestRefusals(t *testing.T) {
 	}{
 		"no name":          {body: body, status: 400, reason: "bad_query", code: "invalid_argument", says: "names no application"},
 		"bad name":         {query: "?name=app%7Bx", body: body, status: 400, reason: "bad_query", code: "invalid_argument", says: "closing brace"},
-		"long label":       {query: "?name=a%7Bb%3D" + strings.Repeat("x", 20_000) + "%7D", body: body, status: 413, reason: "too_large", code: "resource_exhausted", says: "the limit is 16384"},
-		"long spy":         {query: "?name=app&spyName=" + strings.Repeat("x", 20_000), body: body, status: 413, reason: "too_large", code: "resource_exhausted", says: "the limit is 16384"},
 		"jfr":              {query: "?name=app&format=jfr", body: body, status: 422, reason: "malformed", code: "invalid_argument", says: "malformed JFR recording"},
 		"trie":             {query: "?name=app&format=trie", body: body, status: 422, reason: "malformed", code: "invalid_argument", says: `byte `},
 		"lines":            {query: "?name=app&format=lines", body: body, status: 422, reason: "malformed", code: "invalid_argument", says: `control character`},
