@@ -164,8 +164,12 @@ func assertTimes(t *testing.T, want, got []int64, key string) {
 	if !assert.Len(t, got, len(want), key) {
 		return
 	}
+	// Each chunk has the time at which its clock began, which is exact to some microseconds on a busy machine. The reader of the JDK can
+	// read a chunk by the clock of the one before.
 	for i := range want {
-		assert.InDelta(t, 0, want[i]-got[i], float64(time.Microsecond), "%s: event %d", key, i)
+		if !assert.InDelta(t, 0, want[i]-got[i], float64(time.Millisecond), "%s: event %d", key, i) {
+			return
+		}
 	}
 }
 
