@@ -105,7 +105,7 @@ func (r *reader) size(text string, field reflect.Type, path string) any {
 
 // unknownKey returns the error for an unknown key. It suggests the key that was probably meant.
 func unknownKey(path, key string, section reflect.Type, fields map[string]reflect.StructField) error {
-	if replacer, ok := reflect.New(section).Interface().(Replacer); ok {
+	if replacer, ok := reflect.TypeAssert[Replacer](reflect.New(section)); ok {
 		if instead, replaced := replacer.Replaced()[key]; replaced {
 			return fmt.Errorf("%s%s is not an option any more: %s", path, key, instead)
 		}

@@ -171,15 +171,16 @@ func TestRefusals(t *testing.T) {
 
 // TestLongTexts: texts and the number of events have limits of their own.
 func TestLongTexts(t *testing.T) {
-	long, events := strings.Repeat("x", pprof.MaxStringBytes+1), ""
+	long := strings.Repeat("x", pprof.MaxStringBytes+1)
+	var events strings.Builder
 	for i := range pprof.MaxSampleTypes + 1 {
-		events += fmt.Sprintf("a 1 2.5: e%d:\n", i)
+		fmt.Fprintf(&events, "a 1 2.5: e%d:\n", i)
 	}
 	for payload, says := range map[string]string{
 		"a 1 2.5: e:\n\t1 " + long + "\n": "line 2: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576",
 		long + " 1 2.5: e:\n":             "bytes of a string: 1048577",
 		"a 1 2.5: " + long + ":\n":        "bytes of a string: 1048577",
-		events:                            "257, the limit is 256",
+		events.String():                   "257, the limit is 256",
 	} {
 		_, _, err := perfscript.Decode([]byte(payload), pprof.Source{}, perfscript.Options{})
 		require.ErrorIs(t, err, perfscript.ErrTooLarge)
