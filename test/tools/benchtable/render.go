@@ -110,7 +110,7 @@ func renderTable(out *strings.Builder, res *results, group string) error {
 		if cmp.Or(c.table, c.group) != group {
 			continue
 		}
-		header += fmt.Sprintf(" %s |", c.title)
+		header += " " + c.title + " |" //nolint:perfsprint // a few columns
 		rule += "---:|"
 		var ratios []float64
 		for i, profile := range res.order[group] {
