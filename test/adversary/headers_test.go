@@ -5,8 +5,8 @@ package adversary
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"net"
 	"strconv"
 	"strings"
 
@@ -26,10 +26,10 @@ const (
 // handler knows of it.
 func largeHeaders() []body {
 	const post = "POST " + profilesPath + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-protobuf\r\nContent-Length: 100\r\n"
-	gRPC := func(_ *process, address string) bool { return strings.HasSuffix(address, ":4317") }
+	gRPC := func(p *process, address string) bool { return address == p.listening(otlpGRPC) }
 	ours := func(p *process, address string) bool {
-		_, port, _ := net.SplitHostPort(address)
-		return !gRPC(p, address) && otherPorts(p, address) && port != zpagesPort && port != pprofPort
+		return !gRPC(p, address) && otherPorts(p, address) && address != p.byPort[zpagesPort] &&
+			address != cmp.Or(p.byPort[pprofPort], "127.0.0.1:"+pprofPort)
 	}
 	headers := func(name string, chosen func(*process, string) bool, texts ...string) body {
 		return body{name: name, to: everyListener, alone: true, times: manyConnections, attack: served(hold(chosen, texts...))}
