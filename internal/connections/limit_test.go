@@ -156,7 +156,7 @@ func TestWaiting(t *testing.T) {
 
 // TestLargeHeaders: a header that is too large, or has too many fields, is refused, and its connection ends.
 func TestLargeHeaders(t *testing.T) {
-	address, _, _ := start(t, 2)
+	address, _, _ := start(t, 100)
 	for name, test := range map[string]struct {
 		header string
 		code   int
