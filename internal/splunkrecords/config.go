@@ -53,7 +53,7 @@ type LimitsConfig struct {
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples limits the number of samples of all records of a request together.
 	Samples int `mapstructure:"samples"`
-	// FramesPerStack limits the depth of one stack. A location of a pprof may have as many lines.
+	// FramesPerStack limits the depth of one stack.
 	FramesPerStack int `mapstructure:"frames_per_stack"`
 
 	// prevent unkeyed literal initialization
@@ -62,7 +62,7 @@ type LimitsConfig struct {
 
 // Replaced has the limits of earlier versions, and what bounds the same now.
 func (*LimitsConfig) Replaced() map[string]string {
-	replaced := payloadconfig.ReplacedLimits("frames_per_stack")
+	replaced := payloadconfig.ReplacedLimits()
 	replaced["string_bytes"] = "remove it: a string of a pprof and a line of a text may have 64 KiB"
 	return replaced
 }

@@ -162,6 +162,7 @@ func TestLifecycle(t *testing.T) {
 			assert.False(t, listens(t, at.http))
 		}
 		assert.NotContains(t, hosts.events, componentstatus.StatusFatalError)
+		assert.NotContains(t, hosts.events, componentstatus.StatusPermanentError)
 	}
 	assert.Empty(t, receivers)
 }

@@ -170,6 +170,8 @@ func TestLargeQuery(t *testing.T) {
 		query  string
 		header string
 		says   string
+		// refused is set if the server refuses the request before any API.
+		refused bool
 	}{
 		"as many attributes as there may be": {query: manyAttributes(128)},
 		"one more":                           {query: manyAttributes(129), says: "more than 128 labels"},
@@ -177,10 +179,17 @@ func TestLargeQuery(t *testing.T) {
 		"a longer name":                      {query: "resource." + text(1<<10+1) + "=a", says: "1025, the limit is 1024"},
 		"the longest value":                  {query: "service.name=" + text(15<<10)},
 		"the longest header":                 {header: text(15 << 10)},
+		"a longer value":                     {query: "service.name=" + text(17<<10), refused: true},
+		"a longer header":                    {header: text(17 << 10), refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, func(_ *Config, s *ServerConfig) { s.ResourceHeaders = map[string]string{"X-Zone": "zone"} })
 			got := r.post(t, "/v1/pprof?"+c.query, plain(t, cpuProfile(1)), "X-Zone", c.header)
+			if c.refused {
+				assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, got.status, got.text)
+				assert.Empty(t, r.sink.all())
+				return
+			}
 			if c.says == "" {
 				assert.Equal(t, http.StatusNoContent, got.status, got.text)
 				return

@@ -88,7 +88,7 @@ type LimitsConfig struct {
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples is the number of OTLP samples in a request: each counts once for each sample type that has a value.
 	Samples int `mapstructure:"samples"`
-	// LocationsPerSample is the depth of one stack. A location may have as many lines.
+	// LocationsPerSample is the depth of one stack.
 	LocationsPerSample int `mapstructure:"locations_per_sample"`
 	// LabelsPerSample is the number of labels of one sample.
 	LabelsPerSample int `mapstructure:"labels_per_sample"`
@@ -177,7 +177,7 @@ func (cfg *Config) Validate() error {
 
 // Replaced has the limits of earlier versions, and what bounds the same now.
 func (*LimitsConfig) Replaced() map[string]string {
-	replaced := payloadconfig.ReplacedLimits("locations_per_sample")
+	replaced := payloadconfig.ReplacedLimits()
 	replaced["sample_types"] = fmt.Sprintf("remove it: a profile may have %d sample types", pprof.MaxSampleTypes)
 	replaced["string_bytes"] = fmt.Sprintf("remove it: a string may have %d bytes", pprof.MaxStringBytes)
 	return replaced

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pierrec/lz4/v4"
 	"github.com/stretchr/testify/assert"
@@ -111,7 +112,7 @@ func testJVM(t *testing.T, jdk string) {
 			require.NoError(t, profiletest.CheckOptions{Deduplicated: true}.Check(pd))
 			service, _ := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
 			assert.Equal(t, "busy", service.Str())
-			compare(t, pd, maps.Clone(want))
+			compare(t, pd, maps.Clone(want), clockStep(recording))
 		})
 	}
 }
@@ -195,8 +196,8 @@ func findStacks(want, got map[string]int) {
 	}
 }
 
-// compare holds that there are the same events with the same values, times, threads and stacks.
-func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event) {
+// compare holds that there are the same events with the same values, times, threads and stacks. Times may differ by step.
+func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event, step time.Duration) {
 	t.Helper()
 	got := profilesOf(pd)
 	// The period changes shortly after a chunk begins. A second of samples with the wrong period would make more of a difference.
@@ -237,7 +238,7 @@ func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event) {
 	} {
 		events := want[c.event]
 		assert.InDelta(t, sumOf(events, c.value), got[c.profile].sum, c.delta, c.profile)
-		assertTimes(t, timesOf(events), got[c.profile].times, c.profile)
+		assertTimes(t, timesOf(events), got[c.profile].times, step, c.profile)
 		wantStacks := stacksOf(events, func(e *event) thread {
 			if e.SampledThread.JavaName != "" {
 				return e.SampledThread

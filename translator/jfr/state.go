@@ -22,7 +22,8 @@ type decoding struct {
 	inflated, inflatedLabels []byte
 
 	chunks []*reader.Chunk
-	// settings are those of the chunks, in order. firstSettings has the index of the first ones of each chunk, and their number. counts are the numbers of events of all chunks, by role.
+	// settings are those of the chunks, in order. firstSettings has the index of the first ones of each chunk, and their number. counts
+	// are the numbers of events of all chunks, by role.
 	settings      []settings
 	firstSettings []int
 	counts        [numRoles]int

@@ -6,6 +6,7 @@ package pprof
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -160,7 +161,8 @@ func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
 	if !found {
 		g = len(t.groups)
 		t.open[key] = g
-		t.groups = append(t.groups, group{key: key})
+		t.groups = slices.Grow(t.groups, 1)[:g+1]
+		t.groups[g] = group{key: key, profiles: t.groups[g].profiles[:0]}
 	}
 	t.groups[g].profiles = append(t.groups[g].profiles, profile)
 }

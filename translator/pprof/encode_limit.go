@@ -41,7 +41,7 @@ func (t *encoding) fits(bytes int) error {
 // encodes them to find their sizes, up to the limit, unless a rough bound shows that they fit. A pprof that does not fit on
 // its own gets its error later, without the others.
 func (t *encoding) checkTotal(resource pprofile.ResourceProfiles) (err error) {
-	if int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
+	if t.isOnePprof(resource) || int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
 		return nil
 	}
 	if err := t.checkWaste(); err != nil {
@@ -65,6 +65,16 @@ func (t *encoding) checkTotal(resource pprofile.ResourceProfiles) (err error) {
 	}
 	t.wasted = wasted // The same work follows.
 	return nil
+}
+
+// isOnePprof reports whether a resource becomes at most one pprof, as a single upload does.
+func (t *encoding) isOnePprof(resource pprofile.ResourceProfiles) bool {
+	if resource.ScopeProfiles().Len() != 1 {
+		return false
+	}
+	scope := resource.ScopeProfiles().At(0)
+	t.groupProfiles(scope.Scope(), scope.Profiles(), nil)
+	return len(t.groups) <= 1
 }
 
 const (

@@ -10,7 +10,8 @@ import (
 )
 
 // Limits limits one payload. Each limit is checked before the memory is allocated. A value of 0 or less means the default
-// of [DefaultLimits]. A payload also has at most [MaxSampleTypes] sample types, and strings of at most [MaxStringBytes].
+// of [DefaultLimits]. A payload also has at most [MaxSampleTypes] sample types, [MaxLinesPerLocation] lines in a location, and strings
+// of at most [MaxStringBytes].
 //
 // InflatedBytes limits the number of all other entries, since each has at least one byte. A pprof needs at most 128 times as much
 // memory as its decompressed form, a payload of another format 384 times. [DecodeOptions.IncludeOriginalPayload] adds a copy of the
@@ -21,7 +22,7 @@ type Limits struct {
 	InflatedBytes int
 	// Samples is the number of OTLP samples: a pprof sample counts once for each sample type for which it has a value.
 	Samples int
-	// LocationsPerSample is the depth of one stack: the number of its locations. A location may have as many lines.
+	// LocationsPerSample is the depth of one stack: the number of its locations.
 	LocationsPerSample int
 	// LabelsPerSample is the number of labels of one sample.
 	LabelsPerSample int
@@ -30,6 +31,8 @@ type Limits struct {
 const (
 	// MaxSampleTypes limits the sample types of a payload. Each becomes an OTLP profile.
 	MaxSampleTypes = 256
+	// MaxLinesPerLocation limits the inlined functions of one location. Each sample that refers to the location has all of them.
+	MaxLinesPerLocation = 4096
 	// MaxStringBytes limits the length of one string. It is below 4 MB, the limit of gRPC servers for a message.
 	MaxStringBytes = 1 << 20
 )
@@ -49,6 +52,7 @@ func (l Limits) wire() pprofwire.Limits {
 		Samples:            l.Samples,
 		SampleTypes:        MaxSampleTypes,
 		LocationsPerSample: l.LocationsPerSample,
+		LinesPerLocation:   MaxLinesPerLocation,
 		LabelsPerSample:    l.LabelsPerSample,
 		StringBytes:        MaxStringBytes,
 	}

@@ -18,7 +18,7 @@ type Limits struct {
 	// Samples is the number of samples in a request: a pprof sample counts once for each sample type, a text record
 	// counts once.
 	Samples int
-	// FramesPerStack is the depth of one stack. A location of a pprof may have as many lines.
+	// FramesPerStack is the depth of one stack.
 	FramesPerStack int
 }
 
@@ -48,6 +48,7 @@ func (l Limits) wire(samples int) pprofwire.Limits {
 		Samples:            samples,
 		SampleTypes:        pprof.MaxSampleTypes,
 		LocationsPerSample: l.FramesPerStack,
+		LinesPerLocation:   pprof.MaxLinesPerLocation,
 		LabelsPerSample:    maxLabelsPerSample,
 		StringBytes:        maxStringBytes,
 	}

@@ -6,6 +6,7 @@ package filestore
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -379,4 +380,27 @@ func TestRemovalDoesNotWaitForEachWriter(t *testing.T) {
 	assert.Equal(t, files, removed)
 	assert.Empty(t, names(t, options))
 	assert.Less(t, during, int64(files), "fewer turns of writers than removals")
+}
+
+// A failed write removes the directories that it created, while the walk reads them.
+func TestDirectoriesRemovedDuringWalk(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	require.NoError(t, os.MkdirAll(below(options.Directory, "a/b"), 0o700))
+	for i := range 3 * walkBatch {
+		require.NoError(t, os.WriteFile(below(options.Directory, fmt.Sprintf("a/b/%d.pb.gz", i)), nil, 0o600))
+	}
+	root, err := os.OpenRoot(options.Directory)
+	require.NoError(t, err)
+	defer root.Close()
+	visited := 0
+	w := walker{
+		wanted: func(string) bool { return true },
+		visit: func(string, fs.FileInfo) {
+			visited++
+			require.NoError(t, os.RemoveAll(below(options.Directory, "a")))
+		},
+		onError: options.OnError,
+	}
+	require.NoError(t, w.walk(t.Context(), root, "", 3))
+	assert.Equal(t, 1, visited)
 }

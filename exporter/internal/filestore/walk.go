@@ -31,7 +31,7 @@ type walker struct {
 func (w walker) walk(ctx context.Context, root *os.Root, prefix string, depth int) error {
 	opened, err := root.Open(".")
 	if err != nil {
-		w.onError(fmt.Errorf("cannot open directory %q: %w", prefix, err))
+		w.failed("open directory", prefix, err)
 		return nil
 	}
 	defer opened.Close()
@@ -44,30 +44,37 @@ func (w walker) walk(ctx context.Context, root *os.Root, prefix string, depth in
 			break
 		}
 		if err != nil {
-			w.onError(fmt.Errorf("cannot read directory %q: %w", prefix, err))
+			w.failed("read directory", prefix, err)
 			break
 		}
 	}
 	return ctx.Err()
 }
 
-// enter visits a file or walks a directory. It is no error if someone removes either during the walk.
+// enter visits a file or walks a directory.
 func (w walker) enter(ctx context.Context, root *os.Root, name string, entry fs.DirEntry, depth int) {
 	switch {
 	case entry.IsDir() && depth > 1:
 		below, err := root.OpenRoot(entry.Name())
-		if err == nil {
-			defer below.Close()
-			_ = w.walk(ctx, below, name, depth-1) // the caller checks the context itself
-		} else if !isAbsent(err) {
-			w.onError(fmt.Errorf("cannot open directory %q: %w", name, err))
+		if err != nil {
+			w.failed("open directory", name, err)
+			return
 		}
+		defer below.Close()
+		_ = w.walk(ctx, below, name, depth-1) // the caller checks the context itself
 	case entry.Type().IsRegular() && w.wanted(name):
 		info, err := root.Lstat(entry.Name())
-		if err == nil && info.Mode().IsRegular() {
+		if err != nil {
+			w.failed("read the attributes of", name, err)
+		} else if info.Mode().IsRegular() {
 			w.visit(name, info)
-		} else if err != nil && !isAbsent(err) {
-			w.onError(fmt.Errorf("cannot read the attributes of %q: %w", name, err))
 		}
+	}
+}
+
+// failed reports an error. It is no error if someone removes what is below the root during the walk.
+func (w walker) failed(action, name string, err error) {
+	if name == "" || !isAbsent(err) {
+		w.onError(fmt.Errorf("cannot %s %q: %w", action, name, err))
 	}
 }

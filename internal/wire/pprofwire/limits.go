@@ -14,8 +14,8 @@ import (
 type Limits struct {
 	// SampleTypes and Samples limit the entries of these tables. The size of the payload limits the others.
 	SampleTypes, Samples int
-	// LocationsPerSample limits the locations of one sample, and the lines of one location.
-	LocationsPerSample int
+	// LocationsPerSample limits the locations of one sample, and LinesPerLocation the lines of one location.
+	LocationsPerSample, LinesPerLocation int
 	// LabelsPerSample limits the labels of one sample.
 	LabelsPerSample int
 	// StringBytes limits the length of one string.
@@ -28,7 +28,7 @@ type Limits struct {
 // NoLimits returns limits that no payload exceeds.
 func NoLimits() Limits {
 	const n = math.MaxInt32
-	return Limits{SampleTypes: n, Samples: n, LocationsPerSample: n, LabelsPerSample: n, StringBytes: n}
+	return Limits{SampleTypes: n, Samples: n, LocationsPerSample: n, LinesPerLocation: n, LabelsPerSample: n, StringBytes: n}
 }
 
 // check compares the sizes of the tables with their limits.
@@ -55,8 +55,8 @@ func (l *Limits) checkSample(i, locations, labels int) error {
 
 // checkLocation checks the number of lines of location i.
 func (l *Limits) checkLocation(i, lines int) error {
-	if lines > l.LocationsPerSample {
-		return TooLarge(fmt.Sprintf("lines of location %d", i), lines, l.LocationsPerSample)
+	if lines > l.LinesPerLocation {
+		return TooLarge(fmt.Sprintf("lines of location %d", i), lines, l.LinesPerLocation)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func TestLimits(t *testing.T) {
 			},
 		},
 		"lines of one location": {
-			limit: func(l *Limits) { l.LocationsPerSample = 2 }, at: 2, says: "lines of location 1: 3, the limit is 2",
+			limit: func(l *Limits) { l.LinesPerLocation = 2 }, at: 2, says: "lines of location 1: 3, the limit is 2",
 			build: func(n int) proto {
 				two := proto{}.number(1, 1).message(4, nil).message(4, nil)
 				return proto{}.message(4, two).message(4, proto{}.number(1, 1).with(bytes.Repeat(proto{}.message(4, nil), n)))
@@ -102,7 +102,7 @@ func TestLimits(t *testing.T) {
 // TestLimitsStopTheReading: a limit is checked before the entries are put into the tables.
 func TestLimitsStopTheReading(t *testing.T) {
 	limits := limitsOf(counts{sampleTypes: 10, samples: 10})
-	limits.LocationsPerSample, limits.LabelsPerSample = 10, 10
+	limits.LocationsPerSample, limits.LinesPerLocation, limits.LabelsPerSample = 10, 10, 10
 	many := make([]uint64, 100_000)
 	labels := proto{}
 	for range many {

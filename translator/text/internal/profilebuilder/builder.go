@@ -186,8 +186,8 @@ func (b *Builder) normalized(name []byte) []byte {
 
 // Location returns the index of the location with these lines and attributes. The attributes must be sorted.
 func (b *Builder) Location(l dictionary.Location, lines []dictionary.Line, attributes []int32) int32 {
-	if limit := b.limits.LocationsPerSample; len(lines) > limit {
-		b.Fail(TooLarge("lines of a location", len(lines), limit))
+	if len(lines) > pprof.MaxLinesPerLocation {
+		b.Fail(TooLarge("lines of a location", len(lines), pprof.MaxLinesPerLocation))
 	}
 	b.Reserve(entryBytes + lineBytes*int64(len(lines)) + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
