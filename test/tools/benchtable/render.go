@@ -103,8 +103,7 @@ func find(res *results, group, profile, operation string) (*measurement, error) 
 
 // renderTable writes a row for each profile: what ours takes, and a column for each comparison. The last two rows have medians and targets.
 func renderTable(out *strings.Builder, res *results, group string) error {
-	middles, targets := "| **median** | | | |", "| target | | | |"
-	var titles []string
+	var titles, middles, targets []string
 	rows := make([]strings.Builder, len(res.order[group]))
 	first := true
 	for _, c := range comparisons {
@@ -130,15 +129,16 @@ func renderTable(out *strings.Builder, res *results, group string) error {
 		}
 		first = false
 		middle := median(ratios)
-		middles += fmt.Sprintf(" **%.2f**%s |", middle, c.missed(middle, c.medianTarget))
-		targets += fmt.Sprintf(" %s |", c.target())
+		middles = append(middles, fmt.Sprintf("**%.2f**%s", middle, c.missed(middle, c.medianTarget)))
+		targets = append(targets, c.target())
 	}
 	fmt.Fprintf(out, "| profile | time | memory, B | allocations | %s |\n", strings.Join(titles, " | "))
 	fmt.Fprintf(out, "|---|---:|---:|---:|%s\n", strings.Repeat("---:|", len(titles)))
 	for i := range rows {
 		fmt.Fprintf(out, "%s\n", rows[i].String())
 	}
-	fmt.Fprintf(out, "%s\n%s\n\n", middles, targets)
+	fmt.Fprintf(out, "| **median** | | | | %s |\n", strings.Join(middles, " | "))
+	fmt.Fprintf(out, "| target | | | | %s |\n\n", strings.Join(targets, " | "))
 	return nil
 }
 
