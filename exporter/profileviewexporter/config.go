@@ -110,6 +110,11 @@ func (c *Config) Validate() error {
 		configcheck.NotNegative("max_disk", c.MaxDisk),
 		checkTraceURL(c.TraceURL),
 	)
+	for i, name := range c.AllowedHosts {
+		if name == "" || strings.Contains(name, "/") {
+			errs = append(errs, fmt.Errorf("allowed_hosts[%d] must be the name of a host, without a scheme and a path, is %q", i, name))
+		}
+	}
 	if c.MaxDisk > 0 && c.Directory == "" {
 		errs = append(errs, errors.New("max_disk needs directory"))
 	}

@@ -94,6 +94,9 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 		scheme = "https"
 	}
 	v.settings.Logger.Info("Serving profiles", zap.String("url", scheme+"://"+v.address.String()+v.cfg.PathPrefix+"/"))
+	if openToAll(v.cfg, v.address) {
+		v.settings.Logger.Warn("Anyone who reaches this address can read the profiles: configure auth, or listen on localhost")
+	}
 	server.BaseContext = func(net.Listener) context.Context { return running }
 	v.running.Go(func() { v.expire(running) })
 	v.running.Go(func() {

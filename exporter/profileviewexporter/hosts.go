@@ -20,8 +20,7 @@ const anyHost = "*"
 func allowedHosts(cfg *Config, listener net.Addr) map[string]bool {
 	names := cfg.AllowedHosts
 	if len(names) == 0 {
-		address, isTCP := listener.(*net.TCPAddr)
-		if !isTCP || !address.IP.IsLoopback() {
+		if !isLoopback(listener) {
 			return nil
 		}
 		names = []string{"localhost", "127.0.0.1", "::1", hostName(cfg.HTTP.NetAddr.Endpoint)}
@@ -34,6 +33,17 @@ func allowedHosts(cfg *Config, listener net.Addr) map[string]bool {
 		allowed[hostName(name)] = true
 	}
 	return allowed
+}
+
+func isLoopback(listener net.Addr) bool {
+	address, isTCP := listener.(*net.TCPAddr)
+	return isTCP && address.IP.IsLoopback()
+}
+
+// openToAll reports whether anyone who reaches the listener may read the profiles.
+func openToAll(cfg *Config, listener net.Addr) bool {
+	tls := cfg.HTTP.TLS.Get()
+	return !cfg.HTTP.Auth.HasValue() && (tls == nil || tls.ClientCAFile == "") && !isLoopback(listener)
 }
 
 // hostName returns the name in host, host:port, [host]:port and [host].

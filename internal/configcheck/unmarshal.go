@@ -29,7 +29,10 @@ func Unmarshal(conf *confmap.Conf, cfg any) error {
 	if err := conf.Merge(confmap.NewFromStringMap(sizes)); err != nil {
 		return err
 	}
-	return conf.Unmarshal(cfg)
+	if err := conf.Unmarshal(cfg); err != nil {
+		return errors.Join(append(r.hints, err)...)
+	}
+	return nil
 }
 
 // Replacer is a section some of whose options of earlier versions do not exist any more.
@@ -39,7 +42,11 @@ type Replacer interface {
 }
 
 // reader compares a configuration with the fields of its struct.
-type reader struct{ errs []error }
+type reader struct {
+	errs []error
+	// hints are for a configuration that cannot be decoded.
+	hints []error
+}
 
 // section checks the keys of one section. It returns the sizes that have a unit, converted to bytes.
 func (r *reader) section(values map[string]any, section reflect.Type, path string) map[string]any {
@@ -60,6 +67,7 @@ func (r *reader) section(values map[string]any, section reflect.Type, path strin
 
 // value checks one value. It returns the value that replaces it, or nil to keep it.
 func (r *reader) value(value any, field reflect.StructField, path string) any {
+	r.hint(value, field.Type, path)
 	switch value := value.(type) {
 	case map[string]any:
 		if section, optional := Section(field.Type); section != nil {
@@ -76,6 +84,7 @@ func (r *reader) value(value any, field reflect.StructField, path string) any {
 			return nil
 		}
 		for i, item := range value {
+			r.hint(item, field.Type.Elem(), fmt.Sprintf("%s[%d]", path, i))
 			item, isMap := item.(map[string]any)
 			if section, _ := Section(field.Type.Elem()); isMap && section != nil {
 				r.section(item, section, fmt.Sprintf("%s[%d]%s", path, i, separator))

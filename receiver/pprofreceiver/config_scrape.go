@@ -150,7 +150,11 @@ func (cfg *ScrapeConfig) Validate() error {
 		}
 	}
 	for i := range cfg.Targets {
-		if _, err := cfg.Targets[i].url(); err != nil {
+		target, err := cfg.Targets[i].url()
+		if err == nil && strings.HasSuffix(strings.TrimSuffix(target.Path, "/"), cfg.PathPrefix) {
+			err = fmt.Errorf("endpoint must not end with path_prefix, %s, which each profile adds, is %q", cfg.PathPrefix, cfg.Targets[i].Endpoint)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("targets[%d].%w", i, err))
 		}
 	}

@@ -123,6 +123,10 @@ func (cfg *ServerConfig) Validate() error {
 	if cfg.RetryAfter < time.Second {
 		errs = append(errs, fmt.Errorf("retry_after must be at least 1s, is %s", cfg.RetryAfter))
 	}
+	if write := cfg.HTTP.WriteTimeout; write > 0 && write < cfg.HTTP.ReadTimeout {
+		errs = append(errs, fmt.Errorf("write_timeout must not be below read_timeout, %s, since it includes the time to read the body, is %s",
+			cfg.HTTP.ReadTimeout, write))
+	}
 	for header, attribute := range cfg.ResourceHeaders {
 		if header == "" || attribute == "" {
 			errs = append(errs, fmt.Errorf("resource_headers: %q: %q needs a header and an attribute", header, attribute))
