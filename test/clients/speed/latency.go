@@ -101,20 +101,16 @@ func renderLatency(o options, capacity float64, scale scaling) string {
 	fmt.Fprintf(&out, `
 ### How long an upload takes
 
-The same profile as raw pprof, to OTLP without a queue. The gateway has one processor (GOMAXPROCS=1), so that the others of the
-machine are for the senders and the destination. Its capacity is 1 s divided by the CPU time of an upload, %.0f uploads per second.
-Uploads are due at fixed times, whether or not earlier ones have ended, for %s at each load. The time of an upload counts from
-when it is due, so that it includes the wait for earlier ones of the same sender. The first and the last third show whether the
-gateway gets slower. [latency.md](latency.md) has a longer run, in which pages are drawn and files removed.
+The same profile as raw pprof, to OTLP without a queue, with GOMAXPROCS=1. The capacity is 1 s divided by the CPU time of an upload, %.0f
+uploads per second. Uploads are due at fixed times for %s at each load, and their time counts from when they are due.
+[latency.md](latency.md) has a longer run, in which pages are drawn and files removed.
 
-| senders | load | uploads | median | 99%% within | median of the first third | of the last third |
-|---:|---:|---:|---:|---:|---:|---:|
+| senders | load | uploads | median | 99%% within |
+|---:|---:|---:|---:|---:|
 `, capacity, o.load)
 	for _, l := range schedules {
-		third := len(l.latencies) / 3
-		fmt.Fprintf(&out, "| %d | %.0f%% | %d | %s | %s | %s | %s |\n", l.senders, 100*l.part, len(l.latencies),
-			milliseconds(quantile(l.latencies, 0.5)), milliseconds(quantile(l.latencies, 0.99)),
-			milliseconds(quantile(l.latencies[:third], 0.5)), milliseconds(quantile(l.latencies[len(l.latencies)-third:], 0.5)))
+		fmt.Fprintf(&out, "| %d | %.0f%% | %d | %s | %s |\n", l.senders, 100*l.part, len(l.latencies),
+			milliseconds(quantile(l.latencies, 0.5)), milliseconds(quantile(l.latencies, 0.99)))
 	}
 	one, two := quantile(scale[1], 0.5), quantile(scale[2], 0.5)
 	fmt.Fprintf(&out, `

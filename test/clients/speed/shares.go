@@ -111,8 +111,7 @@ func renderShares(outputs []output, measured []shares) string {
 	out.WriteString(`
 ### Where the time goes
 
-CPU profiles of the gateway while it takes the profile as raw pprof. Allocation, and garbage collection that an allocation has to help
-with, count where they happen.
+CPU profiles of the gateway while it takes the profile as raw pprof. Allocations count where they happen.
 
 | work |`)
 	for _, o := range outputs {

@@ -41,7 +41,7 @@ func renderMergeScale(out *strings.Builder, res *results) {
 	if len(points) == 0 {
 		return
 	}
-	out.WriteString("\n## Many messages into one\n\nMessages of 4000 stacks that share half of their entries. All are held until the last one arrives. The work for each message is the same, but above some hundred megabytes each lookup in a table of the dictionary misses the CPU caches.\n\n| messages | time per message, median | fastest |\n|---:|---:|---:|\n")
+	out.WriteString("\n## Many messages into one\n\nMessages of 4000 stacks that share half of their entries, held until the last one arrives. Above some hundred megabytes, lookups miss the CPU caches.\n\n| messages | time per message, median | fastest |\n|---:|---:|---:|\n")
 	for _, p := range points {
 		fmt.Fprintf(out, "| %d | %s | %s |\n", p.messages, duration(median(p.perMessage)), duration(slices.Min(p.perMessage)))
 	}
@@ -53,7 +53,7 @@ func renderBatchMemory(out *strings.Builder, res *results) {
 	if len(points) == 0 {
 		return
 	}
-	out.WriteString("\n## Memory while batching\n\nUploads that the processor holds and joins. The heap in use when the last part was delivered, without garbage collection since the first message arrived, is divided by the heap of the held messages.\n\n| profile | messages | memory ÷ held |\n|---|---:|---:|\n")
+	out.WriteString("\n## Memory while batching\n\nUploads that the processor holds and joins: the heap after the delivery, without garbage collection meanwhile, divided by the heap of the held messages.\n\n| profile | messages | memory ÷ held |\n|---|---:|---:|\n")
 	for _, p := range points {
 		mark := ""
 		if median(p.memoryRatio) > memoryTarget {

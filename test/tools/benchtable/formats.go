@@ -10,7 +10,7 @@ import (
 
 // renderFormats writes how fast the formats beside pprof are read, where that was measured.
 func renderFormats(out *strings.Builder, res *results) {
-	header := "## Bytes and samples a second of other formats\n\nFrom bytes without compression to pdata. One processor. The texts are made for this, of 20,000 samples each.\n\n| payload | MB/s | samples/s | allocations |\n|---|---:|---:|---:|\n"
+	header := "## Bytes and samples a second of other formats\n\nFrom plain bytes to pdata. The texts have 20,000 samples each.\n\n| payload | MB/s | samples/s | allocations |\n|---|---:|---:|---:|\n"
 	for _, group := range []string{"JFR", "Format"} {
 		for _, profile := range res.order[group] {
 			m, err := find(res, group, profile, "otelpprof")

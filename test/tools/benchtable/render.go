@@ -52,10 +52,7 @@ const intro = `# Performance
 
 Made by ` + "`%s`" + ` (` + "`test/tools/benchtable`" + `); do not edit. Medians of %d measurements each, all in one run: %s,
 %s/%s, %s, GOMAXPROCS %s, so each benchmark pays for its own garbage collection. The profiles are in the folder that
-` + "`OTELPPROF_CORPUS`" + ` names, and not in the repository. ` + "`make bench-paired BASE=<commit>`" + ` compares another commit with
-the current tree.
-
-Each table has the time, memory and allocations of otelpprof, and its ratios to the references. ✗ marks a ratio above its target.
+` + "`OTELPPROF_CORPUS`" + ` names. A table has what otelpprof takes, and its ratios to the references. ✗ marks a ratio above its target.
 
 `
 
@@ -63,13 +60,13 @@ func render(res *results, command, goVersion string) (string, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, intro, command, res.count, res.header["cpu"], res.header["goos"], res.header["goarch"], goVersion, res.header["processors"])
 	for _, section := range []struct{ group, title, text string }{
-		{"Decode", "pprof to OTLP", "From the gzipped payload to pdata. `limit` is klauspost's gunzip and pdata's unmarshalling of the same OTLP message: nothing that fills pdata does much less. `ParseData` is google/pprof's, which ends at its own structs. The last two columns have no target. They show why some profiles miss the target against `ParseData`: the limit alone takes that long, and a third of it is gunzip."},
-		{"Encode", "OTLP to pprof", "Time, memory and allocations are with gzip. The references are google/pprof's `Write` and `WriteUncompressed` of the same profile; they start with google/pprof's structs, not with OTLP."},
-		{"Deduplicate", "Deduplication", "A message of the translator becomes canonical in place: equal samples are combined. `unmarshal` is pdata's unmarshalling of the same message. The last columns are for a message with everything twice, half of which is removed, and for a canonical message, which is only read. A component cannot know that nobody has changed a message, so the deduplicator reads each one."},
-		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. otelpprof joins, deduplicates and combines samples; the reference is 49 calls of pdata's `MergeTo`, which does not combine samples."},
+		{"Decode", "pprof to OTLP", "From the gzipped payload to pdata. `limit` is klauspost's gunzip and pdata's unmarshalling of the same OTLP message. `ParseData` is google/pprof's, which fills its own structs."},
+		{"Encode", "OTLP to pprof", "Time, memory and allocations are with gzip. The references are google/pprof's, of the same profile in its own structs."},
+		{"Deduplicate", "Deduplication", "Of a message of the translator, in place. `unmarshal` is pdata's, of the same message. The last columns are for a message with everything twice, and for a canonical one, which is only read."},
+		{"Merge", "50 messages into one", "Messages of the Collector's benchmark of merging, at 0, 50 and 100 % of overlap. The reference is 49 calls of pdata's `MergeTo`, which combines no samples."},
 		{"Window", "A window of 100 profiles into one", "The work of profile_view for a request, from the profiles in its store to the bytes of the merged profile. The first reference is google/pprof's `Merge` alone, of parsed profiles. The second one includes reading gzipped pprofs and writing. Neither compresses the result."},
-		{"SplunkRecord", "Splunk's log records to OTLP profiles", "A log record with a pprof, from base64 on. `limit` is decompressing the same pprof and unmarshalling the resulting OTLP message with pdata. In `js-alloc`, 1148 events become 15 samples: the message is small, and so is the limit."},
-		{"JFR", "JFR to OTLP", "From the recording without compression; the time of each event is kept. `library` is github.com/grafana/jfr-parser's `pprof.ParseJFR`, which adds events up and drops their times. `parser` is its parser alone, which drops the events. The recordings with names of hosts are of async-profiler. Those called dense have 100,000 events and few constants."},
+		{"SplunkRecord", "Splunk's log records to OTLP profiles", "A log record with a pprof, from base64 on. `limit` is gunzip, and pdata's unmarshalling of the result. In `js-alloc` 1148 events become 15 samples, so the limit is small."},
+		{"JFR", "JFR to OTLP", "From the plain recording. `library` is github.com/grafana/jfr-parser's `pprof.ParseJFR`, which drops the times of events, and `parser` its parser alone. Dense recordings have 100,000 events and few constants; those with names of hosts are of async-profiler."},
 	} {
 		if section.group != "Decode" && section.group != "Encode" && len(res.order[section.group]) == 0 {
 			continue

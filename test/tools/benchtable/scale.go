@@ -43,7 +43,7 @@ func renderScale(out *strings.Builder, res *results) error {
 		return errors.New("cannot find two sizes of BenchmarkDecodeScale")
 	}
 	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.factor, b.factor) })
-	out.WriteString("## Cost against size\n\nOne profile at several times its size, pprof to OTLP. The cost of a byte must not grow with the number of bytes.\n\n| size | ns per byte |\n|---:|---:|\n")
+	out.WriteString("## Cost against size\n\nOne profile at several times its size, pprof to OTLP.\n\n| size | ns per byte |\n|---:|---:|\n")
 	low, high := math.Inf(1), 0.0
 	for _, p := range points {
 		low, high = min(low, p.cost), max(high, p.cost)

@@ -17,7 +17,7 @@ func renderTexts(out *strings.Builder, res *results) error {
 	if len(res.order[group]) == 0 {
 		return nil
 	}
-	fmt.Fprintf(out, "## Splunk's text records to OTLP profiles\n\n`parse` parses the texts, `otelpprof` is `Decoder.Decode` of the log records. One processor.\n\n| texts | parse, MB/s | allocations | otelpprof, MB/s | allocations |\n|---|---:|---:|---:|---:|\n")
+	fmt.Fprintf(out, "## Splunk's text records to OTLP profiles\n\n`parse` parses the texts, `otelpprof` decodes the log records.\n\n| texts | parse, MB/s | allocations | otelpprof, MB/s | allocations |\n|---|---:|---:|---:|---:|\n")
 	for _, profile := range res.order[group] {
 		parse, err := find(res, group, profile, "parse")
 		if err != nil {

@@ -97,8 +97,8 @@ func levelTable(out *strings.Builder, testdata string) error {
 	out.WriteString(`
 ## Levels of compression
 
-Compressed bytes of two OTLP messages, and the CPU time, the fastest of several tries. The exporter ` + "`otlp_grpc`" + ` has the levels
-6 of gzip and 3 of zstd. The exporters ` + "`otlp_http`" + ` and ` + "`kafka`" + ` have all levels (` + "`compression_params::level`" + `).
+Compressed bytes of two OTLP messages, and the CPU time. ` + "`otlp_grpc`" + ` has the levels 6 of gzip and 3 of zstd; ` + "`otlp_http`" + ` and ` + "`kafka`" + `
+have all (` + "`compression_params::level`" + `).
 
 | message | bytes |`)
 	for _, c := range all {

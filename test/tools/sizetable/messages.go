@@ -125,15 +125,12 @@ func messageSizes(out *strings.Builder, corpus, testdata string) error {
 	out.WriteString(`
 ## Size of OTLP messages
 
-Bytes of protobuf: plain, in gzip (level 6) and in zstd (default level), and their share of what was received. *Received* is the
-message of the translator or the sender. *Deduplicated* is each message alone, *joined* all messages of a row in one, as in a
-batch. *Merged* also has one profile for all that differ only in their time (` + "`merge_profiles`" + `). A deduplication that removes
-nothing has no row.
+Bytes of protobuf: plain, in gzip (level 6) and in zstd (default level), and their share of what was received. *Deduplicated* is each
+message alone, *joined* all messages of a row in one, as in a batch. *Merged* also has one profile for all that differ only in their
+time (` + "`merge_profiles`" + `). A deduplication that removes nothing has no row.
 
-The translator and the eBPF profiler write each entry once, so only equal samples can be removed from a message alone. Batches help
-where messages of one program repeat the same entries. Messages of programs that have nothing in common become larger when they are
-joined. The uploads of one service are CPU profiles: of this gateway at work, 12 seconds each, and of a small program that is hardly
-busy.
+Batches help where messages of one program repeat entries; messages of unrelated programs become larger. The uploads of one service are
+CPU profiles: of this gateway at work, 12 seconds each, and of a small program that is hardly busy.
 
 | messages | | samples | plain | gzip | zstd |
 |---|---|---:|---:|---:|---:|

@@ -25,14 +25,11 @@ func otepTables(out *strings.Builder, corpus string) error {
 	out.WriteString(`
 ## The inputs of OTEP 0239
 
-The OTEP's own figures (October 2023) for pprof and for the format that it proposed, and those of today. The average input is the
-OTEP's own file; with timestamps, each sample is split into one per event, with the time as a label, which the option
-` + "`timestamp_labels`" + ` makes a native timestamp. Ruby (deep stacks) and large are made with the OTEP's shapes and sizes, since its own
-files are not public. *Retained objects* are those that the conversion leaves on the heap. *Allocations* are those of a new
-` + "`Decoder`" + ` that gets the pprof without compression, and for pprof those of google/pprof's ` + "`ParseUncompressed`" + `.
-
-Some rows cannot be compared: the OTEP's pprof has no sample types, times and comments; its average and ruby have both sample types in
-one profile; its ruby finds each stack within another; its large input has no labels of samples.
+The OTEP's figures (October 2023) for pprof and for the format that it proposed, and those of today. The average input is the OTEP's
+own file; with timestamps, each event is a sample with its time as a label. Ruby (deep stacks) and large are made with the OTEP's
+shapes and sizes, since its files are not public. *Allocations* are those of a new ` + "`Decoder`" + ` that gets plain pprof, and for pprof
+those of google/pprof's ` + "`ParseUncompressed`" + `. The OTEP's pprof has no sample types, times and comments; its large
+input has no labels of samples.
 
 | input | representation | bytes | gzipped bytes | retained objects | unique label sets | bytes allocated | allocations |
 |---|---|---:|---:|---:|---:|---:|---:|
