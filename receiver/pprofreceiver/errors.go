@@ -20,6 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 )
 
 // class is the class of an error. It determines the answer and the reason in the metrics.
@@ -99,11 +100,11 @@ func classify(err error) class {
 		return own.class
 	}
 	switch {
-	case isAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge, memory.ErrTooLarge):
+	case isAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, text.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge, memory.ErrTooLarge):
 		return classTooLarge
 	case errors.Is(err, memory.ErrExhausted):
 		return classMemory
-	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
+	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, text.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
 		return classMalformed
 	case errors.Is(err, pprof.ErrNotPprof):
 		return classNotPprof

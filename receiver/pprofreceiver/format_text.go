@@ -4,12 +4,11 @@
 package pprofreceiver
 
 import (
-	"errors"
-
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
@@ -37,49 +36,35 @@ var collapsedForms = map[string]collapsed.Form{
 }
 
 // textFormat is a format whose frames have names.
-type textFormat func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
+type textFormat struct {
+	decode  func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error)
+	options text.Options
+}
 
-// Decode translates a payload. The translators of these formats share their error classes.
+// Decode translates a payload.
 func (f textFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
 	source.Reserve = work.Reserve
-	profiles, stats, err := f(payload, source)
-	switch {
-	case errors.Is(err, collapsed.ErrMalformed):
-		err = refuse(classMalformed, "%w", err)
-	case errors.Is(err, collapsed.ErrTooLarge):
-		err = refuse(classTooLarge, "%w", err)
-	}
-	return profiles, stats, err
+	return f.decode(payload, source, f.options)
 }
 
 // textFormat returns the format with a name, or nil if there is none. period is the value of one count of collapsed
 // stacks.
 func (in *intake) textFormat(name string, period int64) payloadFormat {
-	if form, found := collapsedForms[name]; found {
-		options := collapsed.Options{
-			Form: form, Period: period, Limits: in.options.Limits,
-			KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
+	format := textFormat{options: text.Options{
+		Limits: in.options.Limits, KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
+	}}
+	form, isCollapsed := collapsedForms[name]
+	switch {
+	case isCollapsed:
+		format.decode = func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
+			return collapsed.Decode(payload, source, collapsed.Options{Form: form, Period: period, Options: options})
 		}
-		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-			return collapsed.Decode(payload, source, options)
-		})
-	}
-	switch name {
-	case formatSpeedscope:
-		options := speedscope.Options{
-			Limits: in.options.Limits, KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
-		}
-		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-			return speedscope.Decode(payload, source, options)
-		})
-	case formatPerfScript:
-		options := perfscript.Options{
-			Limits: in.options.Limits, KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
-		}
-		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-			return perfscript.Decode(payload, source, options)
-		})
+	case name == formatSpeedscope:
+		format.decode = speedscope.Decode
+	case name == formatPerfScript:
+		format.decode = perfscript.Decode
 	default:
 		return nil
 	}
+	return format
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/splunk"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
@@ -129,11 +130,11 @@ func TestAmplification(t *testing.T) {
 		})
 	}
 	check(384, "perf script", []byte(script.String()), func(payload []byte, src pprof.Source) error {
-		_, _, err := perfscript.Decode(payload, src, perfscript.Options{})
+		_, _, err := perfscript.Decode(payload, src, text.Options{})
 		return err
 	})
 	check(384, "speedscope", []byte(`{"shared":{"frames":[`+frames.String()[1:]+`]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]],"weights":[1]}]}`), func(payload []byte, src pprof.Source) error {
-		_, _, err := speedscope.Decode(payload, src, speedscope.Options{})
+		_, _, err := speedscope.Decode(payload, src, text.Options{})
 		return err
 	})
 	check(384, "recording", recording.Bytes(), func(payload []byte, src pprof.Source) error {

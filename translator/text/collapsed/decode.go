@@ -9,15 +9,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
-)
-
-// The classes of errors that [Decode] returns. Test for them with errors.Is.
-var (
-	// ErrMalformed reports that the payload violates the format. The text has the line and column, or the byte offset.
-	ErrMalformed = profilebuilder.ErrMalformed
-	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
-	ErrTooLarge = profilebuilder.ErrTooLarge
 )
 
 // Form is one of the forms of collapsed stacks.
@@ -40,12 +33,7 @@ type Options struct {
 	// Period is the value of one count, in the unit of the sample type. With 0, counts are used as they are, and the
 	// profile has no period.
 	Period int64
-	Limits pprof.Limits
-	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, such as lambdas and proxies.
-	// By default, _ replaces them.
-	KeepGeneratedNames bool
-	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into the profile.
-	IncludeOriginalPayload bool
+	text.Options
 }
 
 // payloadFormat is the original_payload_format of all forms.
@@ -55,13 +43,9 @@ const payloadFormat = "collapsed"
 // in src.SampleTypes, or samples/count. The result shares no memory with payload. Equal stacks become one sample. The
 // format has no times.
 //
-// The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
+// The error is [text.ErrMalformed], [text.ErrTooLarge], an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	shared := profilebuilder.Options{
-		Limits: options.Limits, PayloadFormat: payloadFormat,
-		KeepGeneratedNames: options.KeepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload,
-	}
-	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
+	return profilebuilder.Decode(payload, src, options.Options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period))}
 		switch options.Form {
 		case Groups, Lines:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 )
 
@@ -92,7 +93,7 @@ func TestDetails(t *testing.T) {
 			assert.Equal(t, test.sum, profiletest.ValueSums(pd)["samples/count"])
 		})
 	}
-	pd, stats := decode(t, []byte("a\xff;b 1"), pprof.Source{}, collapsed.Options{IncludeOriginalPayload: true})
+	pd, stats := decode(t, []byte("a\xff;b 1"), pprof.Source{}, collapsed.Options{Options: text.Options{IncludeOriginalPayload: true}})
 	assert.Equal(t, 1, stats.Repairs.InvalidUTF8)
 	p := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
 	assert.Equal(t, "a\xff;b 1", string(p.OriginalPayload().AsRaw()))
@@ -111,32 +112,32 @@ func TestRefusals(t *testing.T) {
 		class   error
 		says    string
 	}{
-		"no count":             {payload: "a 1\na;b\n", class: collapsed.ErrMalformed, says: `line 2: malformed profile: "a;b" has no count`},
-		"no number":            {payload: "a;b x", class: collapsed.ErrMalformed, says: `line 1: malformed profile: column 5: the count "x"`},
-		"a fraction":           {payload: "a;b 1.5", class: collapsed.ErrMalformed, says: `"1.5" is not a whole number`},
-		"below 0":              {payload: "a;b -1", class: collapsed.ErrMalformed, says: `"-1" is not`},
-		"too large a count":    {payload: "a;b 9223372036854775808", class: collapsed.ErrMalformed, says: "column 5"},
-		"too large a product":  {payload: "a 1\na 9223372036854775", period: 10_000_000, class: collapsed.ErrMalformed, says: "line 2: malformed profile: the count 9223372036854775"},
-		"too large a sum":      {payload: "a 9223372036854775807\na 1", class: collapsed.ErrMalformed, says: "line 2"},
-		"an empty frame":       {payload: "a;;b 1", class: collapsed.ErrMalformed, says: "line 1: malformed profile: column 3: a frame has no name"},
-		"an empty stack":       {payload: " 1", class: collapsed.ErrMalformed, says: "column 1: a frame has no name"},
-		"a control character":  {payload: "a;b\x00c 1", class: collapsed.ErrMalformed, says: `column 4: a frame has the control character '\x00'`},
-		"too many samples":     {payload: "a 1\nb 1\nc 1", class: collapsed.ErrTooLarge, says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
-		"too deep":             {payload: "a;a;a;a 1", class: collapsed.ErrTooLarge, says: "line 1: profile exceeds a limit: locations of a sample: 4, the limit is 3"},
-		"too long":             {payload: strings.Repeat("a 1\n", 51), class: collapsed.ErrTooLarge, says: "bytes of the payload: 204, the limit is 200"},
-		"trie ends":            {payload: "\x00\x00\x01\x02a", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 4: a name has 2 bytes, 1 are left"},
-		"trie has no value":    {payload: "\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 1: the payload ends, want a value"},
-		"trie goes on":         {payload: "\x00\x00\x00\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 3: 1 bytes follow"},
-		"trie: huge number":    {payload: "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 1: a value is more than"},
-		"trie: endless number": {payload: "\x00" + strings.Repeat("\xff", 20), form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 1"},
-		"trie: empty frame":    {payload: "\x00\x00\x01\x02a;\x01\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 3: malformed profile: column 3"},
-		"tree: empty frame":    {payload: "\x00\x00\x01\x01a\x00\x01\x00\x01\x00", form: collapsed.Tree, class: collapsed.ErrMalformed, says: "byte 7: malformed profile: a frame has no name"},
-		"tree: too deep":       {payload: "\x00\x00\x01" + strings.Repeat("\x01a\x00\x01", 4), form: collapsed.Tree, class: collapsed.ErrTooLarge, says: "byte 15: profile exceeds a limit: locations of a sample: 4"},
-		"tree: huge children":  {payload: "\x00\x00\xff\xff\xff\xff\x0f", form: collapsed.Tree, class: collapsed.ErrMalformed, says: "byte 7: the payload ends"},
+		"no count":             {payload: "a 1\na;b\n", class: text.ErrMalformed, says: `line 2: malformed profile: "a;b" has no count`},
+		"no number":            {payload: "a;b x", class: text.ErrMalformed, says: `line 1: malformed profile: column 5: the count "x"`},
+		"a fraction":           {payload: "a;b 1.5", class: text.ErrMalformed, says: `"1.5" is not a whole number`},
+		"below 0":              {payload: "a;b -1", class: text.ErrMalformed, says: `"-1" is not`},
+		"too large a count":    {payload: "a;b 9223372036854775808", class: text.ErrMalformed, says: "column 5"},
+		"too large a product":  {payload: "a 1\na 9223372036854775", period: 10_000_000, class: text.ErrMalformed, says: "line 2: malformed profile: the count 9223372036854775"},
+		"too large a sum":      {payload: "a 9223372036854775807\na 1", class: text.ErrMalformed, says: "line 2"},
+		"an empty frame":       {payload: "a;;b 1", class: text.ErrMalformed, says: "line 1: malformed profile: column 3: a frame has no name"},
+		"an empty stack":       {payload: " 1", class: text.ErrMalformed, says: "column 1: a frame has no name"},
+		"a control character":  {payload: "a;b\x00c 1", class: text.ErrMalformed, says: `column 4: a frame has the control character '\x00'`},
+		"too many samples":     {payload: "a 1\nb 1\nc 1", class: text.ErrTooLarge, says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
+		"too deep":             {payload: "a;a;a;a 1", class: text.ErrTooLarge, says: "line 1: profile exceeds a limit: locations of a sample: 4, the limit is 3"},
+		"too long":             {payload: strings.Repeat("a 1\n", 51), class: text.ErrTooLarge, says: "bytes of the payload: 204, the limit is 200"},
+		"trie ends":            {payload: "\x00\x00\x01\x02a", form: collapsed.Trie, class: text.ErrMalformed, says: "byte 4: a name has 2 bytes, 1 are left"},
+		"trie has no value":    {payload: "\x00", form: collapsed.Trie, class: text.ErrMalformed, says: "byte 1: the payload ends, want a value"},
+		"trie goes on":         {payload: "\x00\x00\x00\x00", form: collapsed.Trie, class: text.ErrMalformed, says: "byte 3: 1 bytes follow"},
+		"trie: huge number":    {payload: "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", form: collapsed.Trie, class: text.ErrMalformed, says: "byte 1: a value is more than"},
+		"trie: endless number": {payload: "\x00" + strings.Repeat("\xff", 20), form: collapsed.Trie, class: text.ErrMalformed, says: "byte 1"},
+		"trie: empty frame":    {payload: "\x00\x00\x01\x02a;\x01\x00", form: collapsed.Trie, class: text.ErrMalformed, says: "byte 3: malformed profile: column 3"},
+		"tree: empty frame":    {payload: "\x00\x00\x01\x01a\x00\x01\x00\x01\x00", form: collapsed.Tree, class: text.ErrMalformed, says: "byte 7: malformed profile: a frame has no name"},
+		"tree: too deep":       {payload: "\x00\x00\x01" + strings.Repeat("\x01a\x00\x01", 4), form: collapsed.Tree, class: text.ErrTooLarge, says: "byte 15: profile exceeds a limit: locations of a sample: 4"},
+		"tree: huge children":  {payload: "\x00\x00\xff\xff\xff\xff\x0f", form: collapsed.Tree, class: text.ErrMalformed, says: "byte 7: the payload ends"},
 		"compressed wrongly":   {payload: "\x1f\x8b", says: "inflate"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pd, stats, err := collapsed.Decode([]byte(test.payload), pprof.Source{}, collapsed.Options{Form: test.form, Period: test.period, Limits: small})
+			pd, stats, err := collapsed.Decode([]byte(test.payload), pprof.Source{}, collapsed.Options{Form: test.form, Period: test.period, Options: text.Options{Limits: small}})
 			require.ErrorContains(t, err, test.says)
 			if test.class != nil {
 				require.ErrorIs(t, err, test.class)
@@ -153,7 +154,7 @@ func TestLongName(t *testing.T) {
 	longest := strings.Repeat("x", pprof.MaxStringBytes)
 	decode(t, []byte(longest+" 1"), pprof.Source{}, collapsed.Options{})
 	_, _, err := collapsed.Decode([]byte("a 1\nx"+longest+" 1"), pprof.Source{}, collapsed.Options{})
-	require.ErrorIs(t, err, collapsed.ErrTooLarge)
+	require.ErrorIs(t, err, text.ErrTooLarge)
 	require.ErrorContains(t, err, "line 2: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576")
 }
 
@@ -161,10 +162,10 @@ func TestLongName(t *testing.T) {
 func TestWorkIsBounded(t *testing.T) {
 	limits := pprof.Limits{InflatedBytes: 1 << 20}
 	chain := "\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 10_000) + "\x01a\x01\x00"
-	_, _, err := collapsed.Decode([]byte(chain), pprof.Source{}, collapsed.Options{Form: collapsed.Tree, Limits: limits})
+	_, _, err := collapsed.Decode([]byte(chain), pprof.Source{}, collapsed.Options{Form: collapsed.Tree, Options: text.Options{Limits: limits}})
 	require.ErrorContains(t, err, "locations of all samples")
 	chain = "\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 100_000) + "\x01a\x01\x00"
-	_, _, err = collapsed.Decode([]byte(chain), pprof.Source{}, collapsed.Options{Form: collapsed.Trie, Limits: limits})
+	_, _, err = collapsed.Decode([]byte(chain), pprof.Source{}, collapsed.Options{Form: collapsed.Trie, Options: text.Options{Limits: limits}})
 	require.ErrorContains(t, err, "bytes of all stacks")
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 )
 
@@ -25,9 +26,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x00\x00\xff\xff\xff\xff\x0f"), 3, int64(1))
 	f.Fuzz(func(t *testing.T, payload []byte, form int, period int64) {
 		limits := pprof.Limits{InflatedBytes: 1 << 16, Samples: 1000}
-		pd, stats, err := collapsed.Decode(payload, pprof.Source{}, collapsed.Options{Form: collapsed.Form(form & 3), Period: period, Limits: limits})
+		pd, stats, err := collapsed.Decode(payload, pprof.Source{}, collapsed.Options{Form: collapsed.Form(form & 3), Period: period, Options: text.Options{Limits: limits}})
 		if err != nil {
-			require.True(t, errors.Is(err, collapsed.ErrMalformed) || errors.Is(err, collapsed.ErrTooLarge) || errors.Is(err, inflate.ErrCorrupt) ||
+			require.True(t, errors.Is(err, text.ErrMalformed) || errors.Is(err, text.ErrTooLarge) || errors.Is(err, inflate.ErrCorrupt) ||
 				errors.Is(err, inflate.ErrTooLarge), err)
 			return
 		}

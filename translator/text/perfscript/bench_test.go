@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkFormat(b *testing.B) {
 		b.ReportAllocs()
 		samples := 0
 		for b.Loop() {
-			_, stats, err := perfscript.Decode(payload.Bytes(), pprof.Source{}, perfscript.Options{})
+			_, stats, err := perfscript.Decode(payload.Bytes(), pprof.Source{}, text.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

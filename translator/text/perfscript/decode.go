@@ -7,26 +7,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
-
-// The classes of errors that [Decode] returns. Test for them with errors.Is.
-var (
-	// ErrMalformed reports that the payload violates the format. The text has the line.
-	ErrMalformed = profilebuilder.ErrMalformed
-	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
-	ErrTooLarge = profilebuilder.ErrTooLarge
-)
-
-// Options configure [Decode]. The zero value is the default.
-type Options struct {
-	Limits pprof.Limits
-	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, such as lambdas and proxies.
-	// By default, _ replaces them.
-	KeepGeneratedNames bool
-	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into each profile.
-	IncludeOriginalPayload bool
-}
 
 // payloadFormat is the original_payload_format.
 const payloadFormat = "perf_script"
@@ -41,13 +24,9 @@ const payloadFormat = "perf_script"
 // By default, the times of perf count from the boot of the machine. Then the profile has a duration, but no time. Times
 // after the year 2000 are wall-clock times, as perf record -k CLOCK_REALTIME writes them. Then samples have timestamps.
 //
-// The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
-func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	shared := profilebuilder.Options{
-		Limits: options.Limits, PayloadFormat: payloadFormat,
-		KeepGeneratedNames: options.KeepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload,
-	}
-	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
+// The error is [text.ErrMalformed], [text.ErrTooLarge], an error of decompression, or an error that src.Reserve returned.
+func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
+	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, byEvent: map[eventKey]*eventProfile{}}
 		r.readText(plain)
 		r.describeEvents()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 )
 
@@ -22,7 +23,7 @@ var update = flag.Bool("update", false, "update the golden files")
 
 func decode(t *testing.T, payload []byte) pprofile.Profiles {
 	t.Helper()
-	pd, stats, err := perfscript.Decode(payload, pprof.Source{}, perfscript.Options{})
+	pd, stats, err := perfscript.Decode(payload, pprof.Source{}, text.Options{})
 	require.NoError(t, err)
 	require.NoError(t, profiletest.Check(pd))
 	assert.Equal(t, pd.SampleCount(), stats.OTLPSamples)
@@ -141,24 +142,24 @@ func TestRefusals(t *testing.T) {
 		class   error
 		says    string
 	}{
-		"no sample":       {"# nothing\n", perfscript.ErrMalformed, "there is no sample"},
-		"no header":       {"main;work 1\n", perfscript.ErrMalformed, `line 1: malformed profile: "main;work 1" is not the header of a sample`},
-		"no time":         {"a 1 cycles:\n", perfscript.ErrMalformed, "line 1"},
-		"no thread":       {"a 2.5: cycles:\n", perfscript.ErrMalformed, "line 1"},
-		"no event":        {"a 1 2.5: 7\n", perfscript.ErrMalformed, "line 1"},
-		"bad processor":   {"a 1 [x] 2.5: e:\n", perfscript.ErrMalformed, "line 1"},
-		"huge time":       {"a 1 99999999999.5: e:\n", perfscript.ErrMalformed, "line 1"},
-		"frame first":     {"\t1 f (a)\n", perfscript.ErrMalformed, "line 1"},
-		"frame after end": {header + "\n\t1 f (a)\n", perfscript.ErrMalformed, "line 3"},
-		"no address":      {header + "\tmain (a)\n", perfscript.ErrMalformed, `line 2: malformed profile: "main (a)" is not a frame`},
-		"source line":     {header + "\t1 f (a)\n  f.c:12\n", perfscript.ErrMalformed, `line 3: malformed profile: "f.c:12" is not a frame`},
-		"clocks":          {"a 1 1795369073.5: e:\n\na 1 2.5: e:\n", perfscript.ErrMalformed, "line 3: malformed profile: the time 2.500000000 is before"},
-		"samples":         {header + "\nb 1 2.5: e:\n\nc 1 2.5: e:\n\n", perfscript.ErrTooLarge, "line 6: profile exceeds a limit: samples: 3, the limit is 2"},
-		"depth":           {header + "\t1 f\n\t2 f\n\t3 f\n", perfscript.ErrTooLarge, "line 4: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
-		"too long":        {strings.Repeat("#", 501), perfscript.ErrTooLarge, "bytes of the payload: 501, the limit is 500"},
+		"no sample":       {"# nothing\n", text.ErrMalformed, "there is no sample"},
+		"no header":       {"main;work 1\n", text.ErrMalformed, `line 1: malformed profile: "main;work 1" is not the header of a sample`},
+		"no time":         {"a 1 cycles:\n", text.ErrMalformed, "line 1"},
+		"no thread":       {"a 2.5: cycles:\n", text.ErrMalformed, "line 1"},
+		"no event":        {"a 1 2.5: 7\n", text.ErrMalformed, "line 1"},
+		"bad processor":   {"a 1 [x] 2.5: e:\n", text.ErrMalformed, "line 1"},
+		"huge time":       {"a 1 99999999999.5: e:\n", text.ErrMalformed, "line 1"},
+		"frame first":     {"\t1 f (a)\n", text.ErrMalformed, "line 1"},
+		"frame after end": {header + "\n\t1 f (a)\n", text.ErrMalformed, "line 3"},
+		"no address":      {header + "\tmain (a)\n", text.ErrMalformed, `line 2: malformed profile: "main (a)" is not a frame`},
+		"source line":     {header + "\t1 f (a)\n  f.c:12\n", text.ErrMalformed, `line 3: malformed profile: "f.c:12" is not a frame`},
+		"clocks":          {"a 1 1795369073.5: e:\n\na 1 2.5: e:\n", text.ErrMalformed, "line 3: malformed profile: the time 2.500000000 is before"},
+		"samples":         {header + "\nb 1 2.5: e:\n\nc 1 2.5: e:\n\n", text.ErrTooLarge, "line 6: profile exceeds a limit: samples: 3, the limit is 2"},
+		"depth":           {header + "\t1 f\n\t2 f\n\t3 f\n", text.ErrTooLarge, "line 4: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
+		"too long":        {strings.Repeat("#", 501), text.ErrTooLarge, "bytes of the payload: 501, the limit is 500"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pd, stats, err := perfscript.Decode([]byte(test.payload), pprof.Source{}, perfscript.Options{Limits: limits})
+			pd, stats, err := perfscript.Decode([]byte(test.payload), pprof.Source{}, text.Options{Limits: limits})
 			require.ErrorIs(t, err, test.class)
 			require.ErrorContains(t, err, test.says)
 			assert.Less(t, len(err.Error()), 300)
@@ -182,8 +183,8 @@ func TestLongTexts(t *testing.T) {
 		"a 1 2.5: e:\n" + strings.Repeat("\t1 f (inlined)\n", pprof.MaxLinesPerLocation) + "\t1 f (a)\n": "lines of a location: 4097, the limit is 4096",
 		events.String(): "257, the limit is 256",
 	} {
-		_, _, err := perfscript.Decode([]byte(payload), pprof.Source{}, perfscript.Options{})
-		require.ErrorIs(t, err, perfscript.ErrTooLarge)
+		_, _, err := perfscript.Decode([]byte(payload), pprof.Source{}, text.Options{})
+		require.ErrorIs(t, err, text.ErrTooLarge)
 		require.ErrorContains(t, err, says)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 )
 
@@ -22,9 +23,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte("Web Content [x] 1.2: 5/6 [001] 2.000001: 9 task-clock:u:\n\t2 in (inlined)\n\t3 out (/a (deleted))\n"))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		pd, stats, err := perfscript.Decode(payload, pprof.Source{}, perfscript.Options{Limits: pprof.Limits{InflatedBytes: 1 << 16}})
+		pd, stats, err := perfscript.Decode(payload, pprof.Source{}, text.Options{Limits: pprof.Limits{InflatedBytes: 1 << 16}})
 		if err != nil {
-			require.True(t, errors.Is(err, perfscript.ErrMalformed) || errors.Is(err, perfscript.ErrTooLarge) || errors.Is(err, inflate.ErrCorrupt) ||
+			require.True(t, errors.Is(err, text.ErrMalformed) || errors.Is(err, text.ErrTooLarge) || errors.Is(err, inflate.ErrCorrupt) ||
 				errors.Is(err, inflate.ErrTooLarge), err)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 )
 
@@ -15,8 +16,8 @@ import (
 func TestLinearTime(t *testing.T) {
 	tokens := []string{" ", "\t", "\v", "\n", "a", "1", "1.0: ", "1.0:", "[1] 1.0: ", "x 1/1 1.0: 5 ", "a 1 1.5: e: ", "(", ") ", "+0x1", "\n\t1 f (b)", "\n1 f (inlined)"}
 	for _, head := range []string{"", " ", "a 1 2.5: e:\n\t1 ", "a 1 2.5: e:\n 1 f ("} {
-		profiletest.CheckLinear(t, head, "1)", tokens, func(text []byte) {
-			_, _, _ = perfscript.Decode(text, pprof.Source{}, perfscript.Options{})
+		profiletest.CheckLinear(t, head, "1)", tokens, func(script []byte) {
+			_, _, _ = perfscript.Decode(script, pprof.Source{}, text.Options{})
 		})
 	}
 }

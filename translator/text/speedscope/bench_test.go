@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkFormat(b *testing.B) {
 		b.ReportAllocs()
 		samples := 0
 		for b.Loop() {
-			_, stats, err := speedscope.Decode(payload.Bytes(), pprof.Source{}, speedscope.Options{})
+			_, stats, err := speedscope.Decode(payload.Bytes(), pprof.Source{}, text.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -8,26 +8,9 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
-
-// The classes of errors that [Decode] returns. Test for them with errors.Is.
-var (
-	// ErrMalformed reports that the payload violates the format. The text has the profile and event, or the byte offset.
-	ErrMalformed = profilebuilder.ErrMalformed
-	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
-	ErrTooLarge = profilebuilder.ErrTooLarge
-)
-
-// Options configure [Decode]. The zero value is the default.
-type Options struct {
-	Limits pprof.Limits
-	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, such as lambdas and proxies.
-	// By default, _ replaces them.
-	KeepGeneratedNames bool
-	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into each profile.
-	IncludeOriginalPayload bool
-}
 
 // payloadFormat is the original_payload_format.
 const payloadFormat = "speedscope"
@@ -40,14 +23,10 @@ const payloadFormat = "speedscope"
 // counts of samples. If the first of src.SampleTypes has the same unit, it replaces the type. The format has no absolute
 // times.
 //
-// The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
-func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	shared := profilebuilder.Options{
-		Limits: options.Limits, PayloadFormat: payloadFormat,
-		KeepGeneratedNames: options.KeepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload,
-	}
-	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
-		r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: ErrMalformed, Continue: b.Continue}, types: src.SampleTypes}
+// The error is [text.ErrMalformed], [text.ErrTooLarge], an error of decompression, or an error that src.Reserve returned.
+func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
+	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
+		r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: text.ErrMalformed, Continue: b.Continue}, types: src.SampleTypes}
 		b.Fail(r.readFile())
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
@@ -23,7 +24,7 @@ var update = flag.Bool("update", false, "update the golden files")
 
 func decode(t *testing.T, payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats) {
 	t.Helper()
-	pd, stats, err := speedscope.Decode(payload, src, speedscope.Options{})
+	pd, stats, err := speedscope.Decode(payload, src, text.Options{})
 	require.NoError(t, err)
 	require.NoError(t, profiletest.Check(pd))
 	assert.Equal(t, pd.SampleCount(), stats.OTLPSamples)
@@ -110,46 +111,46 @@ func TestRefusals(t *testing.T) {
 		class   error
 		says    string
 	}{
-		"no JSON":          {"folded;text 1", speedscope.ErrMalformed, `byte 0: 'f', want {`},
-		"the end":          {`{"profiles":[`, speedscope.ErrMalformed, "byte 13: the message ends"},
-		"more than that":   {string(file(sampled("none", "1"))) + "x", speedscope.ErrMalformed, "want the end"},
-		"another schema":   {`{"$schema":"https://example.com"}`, speedscope.ErrMalformed, `$schema is "https://example.com"`},
-		"no frames":        {`{"profiles":[]}`, speedscope.ErrMalformed, `no field "shared"`},
-		"no profiles":      {`{"shared":{}}`, speedscope.ErrMalformed, `no field "profiles"`},
-		"frames twice":     {`{"shared":{},"shared":{}}`, speedscope.ErrMalformed, `the field "shared" twice`},
-		"profiles twice":   {`{"profiles":[],"profiles":[]}`, speedscope.ErrMalformed, `the field "profiles" twice`},
-		"none at all":      {string(file()), speedscope.ErrMalformed, "the file has no profile"},
-		"deep":             {`{"x":` + strings.Repeat("[", 1000), speedscope.ErrMalformed, "nested deeper than 100"},
-		"unit":             {string(file(sampled("fortnights", "1"))), speedscope.ErrMalformed, `profile 0: malformed profile: unit "fortnights" is not known`},
-		"type":             {string(file(sampled("none", "1"), `{"type":"x","unit":"none"}`)), speedscope.ErrMalformed, `profile 1: malformed profile: type "x"`},
-		"no events":        {string(file(`{"type":"evented","unit":"none"}`)), speedscope.ErrMalformed, "needs events"},
-		"more weights":     {string(file(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1,2]}`)), speedscope.ErrMalformed, "1 samples and 2 weights"},
-		"fewer weights":    {string(file(`{"type":"sampled","unit":"none","samples":[[0],[1],[0]],"weights":[1]}`)), speedscope.ErrMalformed, "3 samples and 1 weights"},
-		"below 0":          {string(file(sampled("none", "1,-1"))), speedscope.ErrMalformed, "weight 1 is below 0"},
-		"a fraction":       {string(file(sampled("bytes", "1.5"))), speedscope.ErrMalformed, `the number "1.5" must be whole`},
-		"too large":        {string(file(sampled("seconds", "1e10"))), speedscope.ErrMalformed, `the number "1e10" is too large`},
-		"too large, whole": {string(file(sampled("seconds", "9223372037"))), speedscope.ErrMalformed, "is too large"},
-		"huge":             {string(file(sampled("none", "1e400"))), speedscope.ErrMalformed, "is too large"},
-		"no number":        {string(file(sampled("none", "true"))), speedscope.ErrMalformed, "want a number"},
-		"sum":              {string(file(sampled("none", "9223372036854775807,0,1"))), speedscope.ErrMalformed, "profile 0: sample 2"},
-		"frame":            {string(file(`{"type":"sampled","unit":"none","samples":[[0],[2]],"weights":[1,1]}`)), speedscope.ErrMalformed, "sample 1: malformed profile: byte 62: frame 2 does not exist, there are 2"},
-		"frame below 0":    {string(file(`{"type":"sampled","unit":"none","samples":[[-1]],"weights":[1]}`)), speedscope.ErrMalformed, "frame -1 does not exist"},
-		"times":            {string(file(`{"type":"sampled","unit":"seconds","startValue":2,"endValue":1,"samples":[],"weights":[]}`)), speedscope.ErrMalformed, "endValue is below startValue"},
-		"event backwards":  {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), speedscope.ErrMalformed, "profile 0: event 1: malformed profile: the event is earlier"},
-		"other frame":      {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 1: malformed profile: frame 1 is closed"},
-		"closed twice":     {string(file(evented(`{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 0"},
-		"not closed":       {string(file(evented(`{"type":"O","at":2,"frame":1}`))), speedscope.ErrMalformed, "frame 1 is not closed"},
-		"no time":          {string(file(evented(`{"type":"O","frame":1}`))), speedscope.ErrMalformed, "must have type, at and frame"},
-		"event type":       {string(file(evented(`{"type":"X","at":1,"frame":1}`))), speedscope.ErrMalformed, `type "X" is not known`},
-		"too long between": {string(file(evented(`{"type":"O","at":-9223372036854775807,"frame":1},{"type":"C","at":9223372036854775807,"frame":1}`))), speedscope.ErrMalformed, "too long after"},
-		"escape":           {frames(`{"name":"\x"}`), speedscope.ErrMalformed, "an escape that exists"},
-		"many samples":     {string(file(sampled("none", "1,1"), `{"type":"sampled","unit":"none","samples":[[0,1],[1,0]],"weights":[1,1]}`)), speedscope.ErrTooLarge, "profile 1: sample 1: profile exceeds a limit: samples: 4, the limit is 3"},
-		"deep stack":       {string(file(`{"type":"sampled","unit":"none","samples":[[0,1,0]],"weights":[1]}`)), speedscope.ErrTooLarge, "locations of a sample: 3, the limit is 2"},
-		"deep events":      {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), speedscope.ErrTooLarge, "event 2: profile exceeds a limit: locations of a sample: 3"},
-		"too long":         {strings.Repeat(" ", 2001), speedscope.ErrTooLarge, "bytes of the payload: 2001, the limit is 2000"},
+		"no JSON":          {"folded;text 1", text.ErrMalformed, `byte 0: 'f', want {`},
+		"the end":          {`{"profiles":[`, text.ErrMalformed, "byte 13: the message ends"},
+		"more than that":   {string(file(sampled("none", "1"))) + "x", text.ErrMalformed, "want the end"},
+		"another schema":   {`{"$schema":"https://example.com"}`, text.ErrMalformed, `$schema is "https://example.com"`},
+		"no frames":        {`{"profiles":[]}`, text.ErrMalformed, `no field "shared"`},
+		"no profiles":      {`{"shared":{}}`, text.ErrMalformed, `no field "profiles"`},
+		"frames twice":     {`{"shared":{},"shared":{}}`, text.ErrMalformed, `the field "shared" twice`},
+		"profiles twice":   {`{"profiles":[],"profiles":[]}`, text.ErrMalformed, `the field "profiles" twice`},
+		"none at all":      {string(file()), text.ErrMalformed, "the file has no profile"},
+		"deep":             {`{"x":` + strings.Repeat("[", 1000), text.ErrMalformed, "nested deeper than 100"},
+		"unit":             {string(file(sampled("fortnights", "1"))), text.ErrMalformed, `profile 0: malformed profile: unit "fortnights" is not known`},
+		"type":             {string(file(sampled("none", "1"), `{"type":"x","unit":"none"}`)), text.ErrMalformed, `profile 1: malformed profile: type "x"`},
+		"no events":        {string(file(`{"type":"evented","unit":"none"}`)), text.ErrMalformed, "needs events"},
+		"more weights":     {string(file(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1,2]}`)), text.ErrMalformed, "1 samples and 2 weights"},
+		"fewer weights":    {string(file(`{"type":"sampled","unit":"none","samples":[[0],[1],[0]],"weights":[1]}`)), text.ErrMalformed, "3 samples and 1 weights"},
+		"below 0":          {string(file(sampled("none", "1,-1"))), text.ErrMalformed, "weight 1 is below 0"},
+		"a fraction":       {string(file(sampled("bytes", "1.5"))), text.ErrMalformed, `the number "1.5" must be whole`},
+		"too large":        {string(file(sampled("seconds", "1e10"))), text.ErrMalformed, `the number "1e10" is too large`},
+		"too large, whole": {string(file(sampled("seconds", "9223372037"))), text.ErrMalformed, "is too large"},
+		"huge":             {string(file(sampled("none", "1e400"))), text.ErrMalformed, "is too large"},
+		"no number":        {string(file(sampled("none", "true"))), text.ErrMalformed, "want a number"},
+		"sum":              {string(file(sampled("none", "9223372036854775807,0,1"))), text.ErrMalformed, "profile 0: sample 2"},
+		"frame":            {string(file(`{"type":"sampled","unit":"none","samples":[[0],[2]],"weights":[1,1]}`)), text.ErrMalformed, "sample 1: malformed profile: byte 62: frame 2 does not exist, there are 2"},
+		"frame below 0":    {string(file(`{"type":"sampled","unit":"none","samples":[[-1]],"weights":[1]}`)), text.ErrMalformed, "frame -1 does not exist"},
+		"times":            {string(file(`{"type":"sampled","unit":"seconds","startValue":2,"endValue":1,"samples":[],"weights":[]}`)), text.ErrMalformed, "endValue is below startValue"},
+		"event backwards":  {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), text.ErrMalformed, "profile 0: event 1: malformed profile: the event is earlier"},
+		"other frame":      {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":3,"frame":1}`))), text.ErrMalformed, "event 1: malformed profile: frame 1 is closed"},
+		"closed twice":     {string(file(evented(`{"type":"C","at":3,"frame":1}`))), text.ErrMalformed, "event 0"},
+		"not closed":       {string(file(evented(`{"type":"O","at":2,"frame":1}`))), text.ErrMalformed, "frame 1 is not closed"},
+		"no time":          {string(file(evented(`{"type":"O","frame":1}`))), text.ErrMalformed, "must have type, at and frame"},
+		"event type":       {string(file(evented(`{"type":"X","at":1,"frame":1}`))), text.ErrMalformed, `type "X" is not known`},
+		"too long between": {string(file(evented(`{"type":"O","at":-9223372036854775807,"frame":1},{"type":"C","at":9223372036854775807,"frame":1}`))), text.ErrMalformed, "too long after"},
+		"escape":           {frames(`{"name":"\x"}`), text.ErrMalformed, "an escape that exists"},
+		"many samples":     {string(file(sampled("none", "1,1"), `{"type":"sampled","unit":"none","samples":[[0,1],[1,0]],"weights":[1,1]}`)), text.ErrTooLarge, "profile 1: sample 1: profile exceeds a limit: samples: 4, the limit is 3"},
+		"deep stack":       {string(file(`{"type":"sampled","unit":"none","samples":[[0,1,0]],"weights":[1]}`)), text.ErrTooLarge, "locations of a sample: 3, the limit is 2"},
+		"deep events":      {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), text.ErrTooLarge, "event 2: profile exceeds a limit: locations of a sample: 3"},
+		"too long":         {strings.Repeat(" ", 2001), text.ErrTooLarge, "bytes of the payload: 2001, the limit is 2000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pd, stats, err := speedscope.Decode([]byte(test.payload), pprof.Source{}, speedscope.Options{Limits: limits})
+			pd, stats, err := speedscope.Decode([]byte(test.payload), pprof.Source{}, text.Options{Limits: limits})
 			require.ErrorIs(t, err, test.class)
 			require.ErrorContains(t, err, test.says)
 			assert.Less(t, len(err.Error()), 300)
@@ -167,8 +168,8 @@ func TestLongTexts(t *testing.T) {
 		string(file(`{"type":"sampled","unit":"none","name":"` + long + `","samples":[],"weights":[]}`)): "1048577, the limit is 1048576",
 		string(file(slices.Repeat([]string{sampled("none", "1")}, pprof.MaxSampleTypes+1)...)):           "257, the limit is 256",
 	} {
-		_, _, err := speedscope.Decode([]byte(payload), pprof.Source{}, speedscope.Options{})
-		require.ErrorIs(t, err, speedscope.ErrTooLarge)
+		_, _, err := speedscope.Decode([]byte(payload), pprof.Source{}, text.Options{})
+		require.ErrorIs(t, err, text.ErrTooLarge)
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -179,13 +180,13 @@ func TestWorkIsBounded(t *testing.T) {
 	for i := range 2000 {
 		events = append(events, fmt.Sprintf(`{"type":"O","at":%d,"frame":0}`, i))
 	}
-	_, _, err := speedscope.Decode(file(evented(strings.Join(events, ","))), pprof.Source{}, speedscope.Options{Limits: pprof.Limits{InflatedBytes: 1 << 20}})
+	_, _, err := speedscope.Decode(file(evented(strings.Join(events, ","))), pprof.Source{}, text.Options{Limits: pprof.Limits{InflatedBytes: 1 << 20}})
 	require.ErrorContains(t, err, "locations of all samples")
 }
 
 func TestOriginalPayload(t *testing.T) {
 	payload := file(sampled("none", "1"))
-	pd, _, err := speedscope.Decode(payload, pprof.Source{ProfileName: "x"}, speedscope.Options{IncludeOriginalPayload: true})
+	pd, _, err := speedscope.Decode(payload, pprof.Source{ProfileName: "x"}, text.Options{IncludeOriginalPayload: true})
 	require.NoError(t, err)
 	p := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
 	assert.Equal(t, payload, p.OriginalPayload().AsRaw())

@@ -12,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
@@ -20,9 +21,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(profiletest.Format(f, "speedscope.json"))
 	f.Add(file(sampled("none", "1,2"), evented(`{"type":"O","at":1,"frame":0},{"type":"C","at":3,"frame":0}`)))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		pd, stats, err := speedscope.Decode(payload, pprof.Source{}, speedscope.Options{Limits: pprof.Limits{InflatedBytes: 1 << 16}})
+		pd, stats, err := speedscope.Decode(payload, pprof.Source{}, text.Options{Limits: pprof.Limits{InflatedBytes: 1 << 16}})
 		if err != nil {
-			require.True(t, errors.Is(err, speedscope.ErrMalformed) || errors.Is(err, speedscope.ErrTooLarge) || errors.Is(err, inflate.ErrCorrupt) ||
+			require.True(t, errors.Is(err, text.ErrMalformed) || errors.Is(err, text.ErrTooLarge) || errors.Is(err, inflate.ErrCorrupt) ||
 				errors.Is(err, inflate.ErrTooLarge), err)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
@@ -16,7 +17,7 @@ func TestLinearTime(t *testing.T) {
 	const frames = `{"shared":{"frames":[{"name":"a"},{"name":"\u0062"}]},"profiles":[{"unit":"none","startValue":0,"endValue":9,`
 	const events = `"type":"evented","events":[`
 	const samples = `"type":"sampled","weights":[],"samples":[`
-	for _, text := range []struct {
+	for _, c := range []struct {
 		head, tail string
 		tokens     []string
 	}{
@@ -29,8 +30,8 @@ func TestLinearTime(t *testing.T) {
 		}},
 		{frames + samples, `[]]}]}`, []string{"[0,1],", "[],", "[1,1,1,1,1,1],", " ", "1,"}},
 	} {
-		profiletest.CheckLinear(t, text.head, text.tail, text.tokens, func(file []byte) {
-			_, _, _ = speedscope.Decode(file, pprof.Source{}, speedscope.Options{Limits: pprof.Limits{LocationsPerSample: 100}})
+		profiletest.CheckLinear(t, c.head, c.tail, c.tokens, func(file []byte) {
+			_, _, _ = speedscope.Decode(file, pprof.Source{}, text.Options{Limits: pprof.Limits{LocationsPerSample: 100}})
 		})
 	}
 }

@@ -19,28 +19,18 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 )
-
-// Options are the options that all formats share.
-type Options struct {
-	// Limits are the limits of the payload. A value of 0 or less means the default.
-	Limits pprof.Limits
-	// PayloadFormat is the original_payload_format.
-	PayloadFormat string
-	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates.
-	KeepGeneratedNames bool
-	// IncludeOriginalPayload copies the payload into each profile.
-	IncludeOriginalPayload bool
-}
 
 // Builder builds one message. [Decode] creates it. It keeps the first error and ignores everything that is added after
 // it.
 type Builder struct {
-	dict     *dictionary.Builder
-	src      pprof.Source
-	options  Options
-	limits   pprof.Limits
-	payload  []byte
+	dict    *dictionary.Builder
+	src     pprof.Source
+	options text.Options
+	payload []byte
+	// format is the original_payload_format.
+	format   string
 	profiles []*Profile
 	stats    pprof.DecodeStats
 	meter    *meter.Meter
@@ -57,11 +47,13 @@ type Builder struct {
 }
 
 // Decode calls read with a new Builder and the decompressed payload, and returns the message that read has built. If the payload is
-// not compressed, read gets payload itself. read reports an error with [Builder.Fail]. On an error, the message is empty.
+// not compressed, read gets payload itself. read reports an error with [Builder.Fail]. On an error, the message is empty. format is
+// the original_payload_format.
 func Decode(
-	payload []byte, src pprof.Source, options Options, read func(b *Builder, plain []byte),
+	payload []byte, src pprof.Source, options text.Options, format string, read func(b *Builder, plain []byte),
 ) (pprofile.Profiles, pprof.DecodeStats, error) {
-	b := &Builder{dict: dictionary.New(), src: src, options: options, limits: limits.WithDefaults(options.Limits, pprof.DefaultLimits()), payload: payload}
+	options.Limits = limits.WithDefaults(options.Limits, pprof.DefaultLimits())
+	b := &Builder{dict: dictionary.New(), src: src, options: options, payload: payload, format: format}
 	b.meter = meter.New(baseBytes, src.Reserve)
 	plain, err := b.inflate(payload)
 	if err != nil {
@@ -73,7 +65,7 @@ func Decode(
 
 // inflate returns the decompressed payload, and sets its size in the statistics.
 func (b *Builder) inflate(payload []byte) (plain []byte, err error) {
-	limit := b.limits.InflatedBytes
+	limit := b.options.Limits.InflatedBytes
 	if inflate.Plain(payload) {
 		if len(payload) > limit {
 			return nil, TooLarge("bytes of the payload", len(payload), limit)
@@ -101,7 +93,7 @@ func (b *Builder) Fail(err error) {
 // AddPosition prefixes the first error with a position, if the payload caused it. Call it only if there is an error: its
 // arguments allocate memory.
 func (b *Builder) AddPosition(format string, args ...any) {
-	if errors.Is(b.err, ErrMalformed) || errors.Is(b.err, ErrTooLarge) {
+	if errors.Is(b.err, text.ErrMalformed) || errors.Is(b.err, text.ErrTooLarge) {
 		b.err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), b.err)
 	}
 }
@@ -112,7 +104,7 @@ func (b *Builder) statsOfRefused() pprof.DecodeStats {
 }
 
 // Limits returns the limits, with defaults set.
-func (b *Builder) Limits() *pprof.Limits { return &b.limits }
+func (b *Builder) Limits() *pprof.Limits { return &b.options.Limits }
 
 // replacement replaces a run of invalid bytes.
 var replacement = []byte("\uFFFD")
@@ -214,7 +206,7 @@ func (b *Builder) Mapping(file []byte, attributes ...int32) int32 {
 // CheckDepth reports whether a stack may have this number of frames. If not, it sets the error. Readers that collect a
 // stack before they add it must call it.
 func (b *Builder) CheckDepth(frames int) bool {
-	if limit := b.limits.LocationsPerSample; frames > limit {
+	if limit := b.options.Limits.LocationsPerSample; frames > limit {
 		b.Fail(TooLarge("locations of a sample", frames, limit))
 	}
 	return b.err == nil
@@ -224,7 +216,7 @@ func (b *Builder) CheckDepth(frames int) bool {
 func (b *Builder) Stack(locations []int32, rootFirst bool) int32 {
 	b.frames += len(locations)
 	// A small tree or event list can contain many long stacks, and each is copied and hashed. Limit the total.
-	if limit := b.limits.InflatedBytes; b.frames > limit {
+	if limit := b.options.Limits.InflatedBytes; b.frames > limit {
 		b.Fail(TooLarge("locations of all samples", b.frames, limit))
 	}
 	b.Reserve(entryBytes + frameBytes*int64(len(locations)))

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
@@ -27,11 +28,11 @@ func inForm(form collapsed.Form) decode {
 }
 
 func asSpeedscope(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return speedscope.Decode(payload, src, speedscope.Options{})
+	return speedscope.Decode(payload, src, text.Options{})
 }
 
 func asPerfScript(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return perfscript.Decode(payload, src, perfscript.Options{})
+	return perfscript.Decode(payload, src, text.Options{})
 }
 
 // TestContinue: while a payload is read, Reserve is called for every 512 KiB, also if no memory is needed. Its error ends the

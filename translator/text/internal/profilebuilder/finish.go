@@ -75,7 +75,7 @@ func (b *Builder) describe(profile pprofile.Profile, p *Profile) {
 		profile.AttributeIndices().Append(b.StringAttribute(semconv.ProfileName, []byte(name)))
 	}
 	if b.options.IncludeOriginalPayload {
-		profile.SetOriginalPayloadFormat(b.options.PayloadFormat)
+		profile.SetOriginalPayloadFormat(b.format)
 		profile.OriginalPayload().FromRaw(b.payload)
 	}
 }

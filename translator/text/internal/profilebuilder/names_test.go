@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
@@ -23,15 +24,15 @@ func TestGeneratedNames(t *testing.T) {
 	type result func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error)
 	for name, decode := range map[string]result{
 		"collapsed": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
-			return collapsed.Decode([]byte(first+" 1\n"+second+" 2\n"), pprof.Source{}, collapsed.Options{KeepGeneratedNames: keep})
+			return collapsed.Decode([]byte(first+" 1\n"+second+" 2\n"), pprof.Source{}, collapsed.Options{Options: text.Options{KeepGeneratedNames: keep}})
 		},
 		"speedscope": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
 			file := `{"shared":{"frames":[{"name":"` + first + `"},{"name":"` + second + `"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0],[1]],"weights":[1,2]}]}`
-			return speedscope.Decode([]byte(file), pprof.Source{}, speedscope.Options{KeepGeneratedNames: keep})
+			return speedscope.Decode([]byte(file), pprof.Source{}, text.Options{KeepGeneratedNames: keep})
 		},
 		"perfscript": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
-			text := "java 1 2.5: 1 e:\n\t1 " + first + " (/tmp/perf-1.map)\n\njava 1 2.6: 2 e:\n\t1 " + second + " (/tmp/perf-1.map)\n"
-			return perfscript.Decode([]byte(text), pprof.Source{}, perfscript.Options{KeepGeneratedNames: keep})
+			script := "java 1 2.5: 1 e:\n\t1 " + first + " (/tmp/perf-1.map)\n\njava 1 2.6: 2 e:\n\t1 " + second + " (/tmp/perf-1.map)\n"
+			return perfscript.Decode([]byte(script), pprof.Source{}, text.Options{KeepGeneratedNames: keep})
 		},
 	} {
 		pd, stats, err := decode(false)

@@ -93,8 +93,8 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 	if added {
 		b.keep(message, table)
 		p.sums = append(p.sums, 0)
-		if b.stats.OTLPSamples++; b.stats.OTLPSamples > b.limits.Samples {
-			b.Fail(TooLarge("samples", b.stats.OTLPSamples, b.limits.Samples))
+		if b.stats.OTLPSamples++; b.stats.OTLPSamples > b.options.Limits.Samples {
+			b.Fail(TooLarge("samples", b.stats.OTLPSamples, b.options.Limits.Samples))
 		}
 	}
 	return number, b.err == nil
