@@ -51,11 +51,11 @@ func outcomeOf(err error) string {
 
 // collector is what the sections share that fetch profiles: remote, scrape, file and self.
 type collector struct {
-	in      *intake
-	metrics *apiMetrics
-	obs     *receiverhelper.ObsReport
-	log     *zap.Logger
-	format  payloadFormat
+	*scheduler
+	in     *intake
+	obs    *receiverhelper.ObsReport
+	log    *zap.Logger
+	format payloadFormat
 	// remembered is how many counters all trackers have.
 	remembered atomic.Int64
 }
@@ -67,7 +67,21 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 	if err != nil {
 		return nil, err
 	}
-	return &collector{in: in, metrics: newAPIMetrics(in.metrics, name), obs: obs, log: set.Logger, format: in.pprofFormat(false, "")}, nil
+	return &collector{
+		scheduler: newScheduler(newAPIMetrics(in.metrics, name)), in: in, obs: obs, log: set.Logger, format: in.pprofFormat(false, ""),
+	}, nil
+}
+
+// repeat starts a task. Its rounds share a tracker.
+func (c *collector) repeat(target string, schedule ScheduleConfig, round func(context.Context, *tracker) (outcome string, err error)) *task {
+	differences := &tracker{}
+	t := &task{
+		target: target,
+		run:    func(ctx context.Context) (string, error) { return round(ctx, differences) },
+		end:    differences.release,
+	}
+	c.start(t, schedule)
+	return t
 }
 
 // deliver translates a payload and passes it to the next consumer. The memory keeps the payload.

@@ -5,10 +5,10 @@ package pprofreceiver
 
 import (
 	"cmp"
-	"context"
-	"net/http"
+	"hash/fnv"
 	"slices"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 
@@ -18,54 +18,51 @@ import (
 // discoveredJobs starts and stops jobs as extensions discover and lose their targets.
 type discoveredJobs struct {
 	*scrape
-	client *http.Client
-	state  *health
 	// static has the keys of the jobs of configured targets, which must not start a second time.
-	static      map[string]bool
-	unsubscribe []func()
+	static        map[string]bool
+	subscriptions []func()
 
 	mu sync.Mutex
 	// targets are the current targets of each extension, in the order of the option discovery, sorted by position.
 	targets [][]*discovery.Target
 	// possible has the jobs of each target. Some of them do not run: see choose.
-	possible map[*discovery.Target][]*discoveredJob
-	running  map[string]*discoveredJob
+	possible map[*discovery.Target][]*job
+	running  map[string]runningJob
 }
 
-func newDiscoveredJobs(s *scrape, client *http.Client, state *health) *discoveredJobs {
+// runningJob is a job with its task, which is nil if the job is invalid.
+type runningJob struct {
+	job  *job
+	task *task
+}
+
+func newDiscoveredJobs(s *scrape) *discoveredJobs {
 	d := &discoveredJobs{
-		scrape: s, client: client, state: state, static: map[string]bool{}, targets: make([][]*discovery.Target, len(s.cfg.Discovery)),
+		scrape: s, static: map[string]bool{}, targets: make([][]*discovery.Target, len(s.cfg.Discovery)), running: map[string]runningJob{},
 	}
 	for _, one := range s.jobs {
-		d.static[one.key()] = true
+		d.static[one.key] = true
 	}
 	return d
 }
 
-// start subscribes to the extensions. From then on, they can call update. The error says that an
+// subscribe subscribes to the extensions. From then on, they can call update. The error says that an
 // extension does not exist or does not discover targets.
-func (d *discoveredJobs) start(host component.Host) error {
+func (d *discoveredJobs) subscribe(host component.Host) error {
 	for i, id := range d.cfg.Discovery {
 		provider, err := discovery.Find(host, id)
 		if err != nil {
 			return err
 		}
-		d.unsubscribe = append(d.unsubscribe, provider.Subscribe(func(targets []*discovery.Target) { d.update(i, targets) }))
+		d.subscriptions = append(d.subscriptions, provider.Subscribe(func(targets []*discovery.Target) { d.update(i, targets) }))
 	}
 	return nil
 }
 
-// stop ends the subscriptions and stops all jobs. It does not wait for fetches in progress: their context is cancelled.
-func (d *discoveredJobs) stop() {
-	for _, unsubscribe := range d.unsubscribe {
-		unsubscribe()
+func (d *discoveredJobs) unsubscribe() {
+	for _, cancel := range d.subscriptions {
+		cancel()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, one := range d.running {
-		one.stop()
-	}
-	d.running = nil
 }
 
 // update starts the jobs of new targets of an extension and stops those of targets that are gone.
@@ -76,19 +73,38 @@ func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
 	wanted := d.choose()
 	for key, before := range d.running {
 		// A job whose settings are equal goes on: it keeps its counters and its place in the interval.
-		if now := wanted[key]; now != nil && now.equal(before) {
-			wanted[key] = before
+		if now := wanted[key]; now != nil && now.equal(before.job) {
+			delete(wanted, key)
 			continue
 		}
-		before.stop()
-		d.state.forget(before.url.Redacted())
+		delete(d.running, key)
+		d.stop(before.task)
+		d.health.forget(before.job.target)
 	}
 	for key, one := range wanted {
-		if d.running[key] != one {
-			one.start(d)
-		}
+		d.running[key] = runningJob{job: one, task: d.startDiscovered(one)}
 	}
-	d.running = wanted
+}
+
+// startDiscovered starts a job, unless it is invalid. A hash of the key decides when its fetches are within the interval, so that the
+// receiver does not fetch thousands of targets at the same time that were discovered at the same time.
+func (d *discoveredJobs) startDiscovered(one *job) *task {
+	if one.invalid != nil {
+		d.health.set(one.target, one.invalid)
+		return nil
+	}
+	return d.startJob(one, ScheduleConfig{CollectionInterval: one.interval, InitialDelay: untilPlace(time.Now(), one.interval, one.key)})
+}
+
+// untilPlace returns the time until the next fetch for a key. The times of the fetches depend on the key and the clock, and not on the
+// start of the process.
+func untilPlace(now time.Time, interval time.Duration, key string) time.Duration {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(key))
+	length := uint64(interval)
+	place := hash.Sum64() % length
+	passed := (uint64(now.UnixNano()) - place) % length
+	return time.Duration(length - passed)
 }
 
 // byPosition has the containers of a pod in the order of its specification. The first one is its program, by convention, the others
@@ -97,31 +113,23 @@ func byPosition(a, b *discovery.Target) int { return cmp.Compare(a.Position, b.P
 
 // choose returns one job for each profile of each URL, so that the receiver fetches nothing twice. If several targets have the same
 // URL, it prefers the target that was discovered with that port, or else the first.
-func (d *discoveredJobs) choose() map[string]*discoveredJob {
-	possible := make(map[*discovery.Target][]*discoveredJob, len(d.possible))
-	wanted := make(map[string]*discoveredJob, len(d.running))
+func (d *discoveredJobs) choose() map[string]*job {
+	possible := make(map[*discovery.Target][]*job, len(d.possible))
+	wanted := make(map[string]*job, len(d.running))
 	for _, targets := range d.targets {
 		for _, target := range targets {
 			jobs, known := d.possible[target]
-			// A stopped job does not start again: its last fetch can still be in progress.
-			if !known || slices.ContainsFunc(jobs, (*discoveredJob).hasStopped) {
+			if !known {
 				jobs = d.cfg.discoveredJobs(target)
 			}
 			possible[target] = jobs
 			for _, one := range jobs {
-				key := one.key()
-				if other := wanted[key]; !d.static[key] && (other == nil || one.ownPort && !other.ownPort) {
-					wanted[key] = one
+				if other := wanted[one.key]; !d.static[one.key] && (other == nil || one.ownPort && !other.ownPort) {
+					wanted[one.key] = one
 				}
 			}
 		}
 	}
 	d.possible = possible
 	return wanted
-}
-
-// report counts a fetch and sets the status of its URL.
-func (d *discoveredJobs) report(ctx context.Context, one *discoveredJob, outcome string, err error) {
-	d.metrics.fetched(ctx, outcome)
-	d.state.set(one.url.Redacted(), err)
 }

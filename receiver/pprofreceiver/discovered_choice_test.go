@@ -47,16 +47,16 @@ func TestDiscoveredPreference(t *testing.T) {
 	cfg := defaultScrapeConfig()
 	cfg.Discovery = []component.ID{discoveryID, component.MustNewIDWithName("some_discovery", "2")}
 	cfg.Profiles = []ScrapedProfile{{Name: profileHeap}}
-	d := newDiscoveredJobs(&scrape{cfg: &cfg, rounds: newRounds()}, nil, newHealth(&watchingHost{}, nopSettings().Logger))
+	d := newIdleJobs(&cfg)
 	container := func(name, origin string, position int) *discovery.Target {
 		return &discovery.Target{
 			Address: "10.0.0.1:6060", Origin: origin, Position: position, Attributes: map[string]string{"k8s.container.name": name},
 		}
 	}
 	chosen := func() string {
-		return d.running["heap http://10.0.0.1:6060/debug/pprof/heap"].labels["k8s.container.name"]
+		return d.running["heap http://10.0.0.1:6060/debug/pprof/heap"].job.labels["k8s.container.name"]
 	}
-	defer d.stop()
+	defer func() { require.NoError(t, d.shutdown(t.Context())) }()
 	d.update(1, []*discovery.Target{container("second extension", "10.0.0.1", 0)})
 	assert.Equal(t, "second extension", chosen())
 	d.update(0, []*discovery.Target{container("b", "10.0.0.1:9000", 2), container("a", "10.0.0.1:9001", 1)})

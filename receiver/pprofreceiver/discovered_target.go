@@ -20,12 +20,12 @@ var profileAliases = map[string][]string{
 }
 
 // discoveredJobs returns a job for each profile to fetch from a discovered target.
-func (cfg *ScrapeConfig) discoveredJobs(target *discovery.Target) []*discoveredJob {
+func (cfg *ScrapeConfig) discoveredJobs(target *discovery.Target) []*job {
 	own := make(map[string]discovery.Profile, len(target.Profiles))
 	for name, settings := range target.Profiles {
 		own[cfg.profileName(name)] = settings
 	}
-	var jobs []*discoveredJob
+	var jobs []*job
 	for _, profile := range cfg.Profiles {
 		settings, named := own[profile.Name]
 		if settings.Skip || target.Listed && !named {
@@ -46,34 +46,19 @@ func (cfg *ScrapeConfig) profileName(name string) string {
 	return name
 }
 
-func (cfg *ScrapeConfig) discoveredJob(target *discovery.Target, own discovery.Profile, profile ScrapedProfile) *discoveredJob {
+func (cfg *ScrapeConfig) discoveredJob(target *discovery.Target, own discovery.Profile, profile ScrapedProfile) *job {
 	if own.Path != "" {
 		profile.Path = own.Path
 	}
 	profile = cfg.resolveBelow(cmp.Or(target.PathPrefix, cfg.PathPrefix), profile)
 	base := &url.URL{Scheme: cmp.Or(own.Scheme, target.Scheme, "http"), Host: discovery.WithPort(target.Address, own.Port)}
-	one := &discoveredJob{job: cfg.newJob(base, profile, target.Attributes), ownPort: base.Host == target.Origin}
-	one.addParams(target.Params)
+	one := cfg.newJob(base, profile, target.Params, target.Attributes)
+	one.ownPort = base.Host == target.Origin
 	one.interval = cmp.Or(target.Interval, cfg.Schedule.CollectionInterval)
 	one.timeout = cmp.Or(target.Timeout, one.timeout)
-	one.identity = one.job.key()
 	if length := time.Duration(profile.Seconds) * time.Second; length >= one.interval || length >= one.timeout {
 		one.invalid = fmt.Errorf("seconds, %d, must be below the interval, %s, and the timeout, %s, of the target",
 			profile.Seconds, one.interval, one.timeout)
 	}
 	return one
-}
-
-// addParams adds parameters to the query. It ignores seconds, which the profile determines.
-func (j *job) addParams(params map[string]string) {
-	if len(params) == 0 {
-		return
-	}
-	query := j.url.Query()
-	for name, value := range params {
-		if name != "seconds" {
-			query.Set(name, value)
-		}
-	}
-	j.url.RawQuery = query.Encode()
 }

@@ -76,6 +76,13 @@ func runDiscovered(t *testing.T, found *someDiscovery, change func(*ScrapeConfig
 	}), host
 }
 
+// newIdleJobs returns jobs whose fetches are not due while a test runs.
+func newIdleJobs(cfg *ScrapeConfig) *discoveredJobs {
+	s := &scrape{cfg: cfg, collector: &collector{scheduler: newScheduler(nil)}}
+	s.health = newHealth(&watchingHost{}, nopSettings().Logger)
+	return newDiscoveredJobs(s)
+}
+
 func addressOf(to *target) string { return strings.TrimPrefix(to.URL, "http://") }
 
 // TestDiscoveredChurn: a scrape begins within an interval, and stops at once.
@@ -169,8 +176,9 @@ func TestDiscoveredOnce(t *testing.T) {
 	cfg := defaultScrapeConfig()
 	cfg.Discovery = []component.ID{discoveryID, component.MustNewIDWithName("some_discovery", "2")}
 	cfg.Profiles = []ScrapedProfile{{Name: profileHeap}}
-	s := &scrape{cfg: &cfg, jobs: []*job{cfg.newJob(&url.URL{Scheme: "http", Host: "static:1"}, cfg.resolve(cfg.Profiles[0]), nil)}}
-	d := newDiscoveredJobs(s, nil, nil)
+	d := newDiscoveredJobs(&scrape{
+		cfg: &cfg, jobs: []*job{cfg.newJob(&url.URL{Scheme: "http", Host: "static:1"}, cfg.resolve(cfg.Profiles[0]), nil, nil)},
+	})
 	sidecar := &discovery.Target{
 		Address: "10.0.0.1:9000", Origin: "10.0.0.1:9000", Attributes: map[string]string{"k8s.container.name": "sidecar"},
 		Profiles: map[string]discovery.Profile{"heap": {Port: "6060"}},
@@ -192,7 +200,7 @@ func TestDiscoveredProfiles(t *testing.T) {
 	urls := func(target *discovery.Target) []string {
 		var got []string
 		for _, one := range cfg.discoveredJobs(target) {
-			got = append(got, one.identity)
+			got = append(got, one.key)
 		}
 		return got
 	}
@@ -297,16 +305,15 @@ func BenchmarkDiscovered(b *testing.B) {
 	cfg.Discovery, cfg.Schedule.CollectionInterval = []component.ID{discoveryID}, 100_000*time.Hour
 	var held int64
 	for b.Loop() {
-		s := &scrape{cfg: &cfg, rounds: newRounds()}
-		d := newDiscoveredJobs(s, nil, newHealth(&watchingHost{}, nopSettings().Logger))
-		require.NoError(b, d.start(hostOf(found)))
+		d := newIdleJobs(&cfg)
+		require.NoError(b, d.subscribe(hostOf(found)))
 		before := memorytest.LiveHeap()
 		found.set(all...)
 		require.Len(b, d.running, targets*len(cfg.Profiles))
 		held = memorytest.LiveHeap() - before
 		found.set()
-		d.stop()
-		require.NoError(b, s.rounds.stop(context.Background()))
+		d.unsubscribe()
+		require.NoError(b, d.shutdown(context.Background()))
 	}
 	b.ReportMetric(float64(held)/targets, "B/target")
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*targets), "us/target")

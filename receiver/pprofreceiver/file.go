@@ -31,12 +31,10 @@ const (
 // files reads files, each once unless it changes.
 type files struct {
 	*collector
-	cfg    *FileConfig
-	id     component.ID
-	rounds *rounds
-	queue  *fileQueue
-	health *health
-	state  *fileState
+	cfg   *FileConfig
+	id    component.ID
+	queue *fileQueue
+	state *fileState
 	// settling has the files that changed too recently to be read: their marks, and the time since when these are
 	// unchanged.
 	settling map[string]settlingFile
@@ -58,7 +56,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 	}
 	c.format = in.pprofFormat(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
 	return &files{
-		collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), queue: newFileQueue(),
+		collector: c, cfg: cfg, id: set.ID, queue: newFileQueue(),
 		settling: map[string]settlingFile{}, missing: map[string]time.Time{},
 	}, nil
 }
@@ -75,20 +73,13 @@ func (f *files) Start(ctx context.Context, host component.Host) error {
 		return err
 	}
 	f.state, f.health = state, newHealth(host, f.log)
-	f.rounds.start(f.cfg.Schedule, func(ctx context.Context) {
-		if f.cfg.Timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, f.cfg.Timeout)
-			defer cancel()
-		}
-		f.round(ctx)
-	})
+	f.start(&task{target: f.cfg.Include, run: f.round, end: func() {}}, f.cfg.Schedule)
 	return nil
 }
 
 // Shutdown stops the schedule, waits for a round in progress, and saves the state.
 func (f *files) Shutdown(ctx context.Context) error {
-	if err := f.rounds.stop(ctx); err != nil || f.state == nil {
+	if err := f.shutdown(ctx); err != nil || f.state == nil {
 		return err
 	}
 	return errors.Join(f.state.save(ctx), f.state.close(ctx))

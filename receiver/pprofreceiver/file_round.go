@@ -15,8 +15,10 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// round reads all new files.
-func (f *files) round(ctx context.Context) {
+// round reads all new files. It counts each of them itself.
+func (f *files) round(ctx context.Context) (outcome string, err error) {
+	ctx, cancel := withTimeout(ctx, f.cfg.Timeout)
+	defer cancel()
 	paths, unlisted := f.list()
 	present := make(map[string]bool, len(paths))
 	moved := newMovedFiles(f.cfg.MoveTo)
@@ -42,7 +44,7 @@ func (f *files) round(ctx context.Context) {
 	if !stopped && unlisted == nil {
 		f.forget(present)
 	}
-	f.health.set(f.cfg.Include, errors.Join(unlisted, failed, f.state.save(context.WithoutCancel(ctx))))
+	return "", errors.Join(unlisted, failed, f.state.save(context.WithoutCancel(ctx)))
 }
 
 // list returns the files that exist. An error says that there may be more: a directory cannot be read.

@@ -40,10 +40,16 @@ func runFiles(t *testing.T, host component.Host, directory string, change func(*
 	return runConfig(t, host, cfg)
 }
 
+// roundNow runs one round and reports its state.
+func (f *files) roundNow(ctx context.Context) {
+	_, err := f.round(ctx)
+	f.health.set(f.cfg.Include, err)
+}
+
 // round runs one round, and returns the number of messages so far.
 func (r *running) round(t *testing.T) int {
 	t.Helper()
-	r.receiver.sections[0].(*files).round(t.Context())
+	r.receiver.sections[0].(*files).roundNow(t.Context())
 	return len(r.sink.wait(t, 0))
 }
 
@@ -281,7 +287,7 @@ func TestFilesWaitTogether(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.receiver.sections[0].(*files).round(t.Context())
+		r.receiver.sections[0].(*files).roundNow(t.Context())
 	}()
 	for range maxWaitingFiles {
 		<-entered

@@ -42,6 +42,11 @@ func newHealth(host component.Host, log *zap.Logger) *health {
 
 // set sets the state of a target. It reports and logs only changes.
 func (h *health) set(target string, err error) {
+	if outcomeOf(err) == outcomeProfilerBusy {
+		// Another profiler is running. The next round tries again.
+		h.log.Debug("Skipped a CPU profile", zap.Error(err))
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before, known := h.states[target]

@@ -41,44 +41,123 @@ func (cfg *ScheduleConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// rounds calls functions periodically until it is stopped.
-type rounds struct {
+// scheduler runs the tasks of a section, counts their outcomes and reports their state. A task that waits has no goroutine, because there
+// can be many thousands.
+type scheduler struct {
+	metrics *apiMetrics
+	// health is set when the section starts.
+	health  *health
 	running sync.WaitGroup
-	ctx     context.Context
-	cancel  context.CancelFunc
+
+	mu sync.Mutex
+	// tasks are those that have been started and not stopped. It is nil after the shutdown.
+	tasks map[*task]bool
 }
 
-func newRounds() *rounds {
-	r := &rounds{}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
-	return r
+// task is a fetch that is repeated. It never overlaps itself.
+type task struct {
+	// target is its name in the component status.
+	target string
+	// run fetches once. It returns the outcome to count, or "" if there is none.
+	run func(context.Context) (outcome string, err error)
+	// end is called after the last run.
+	end func()
+
+	schedule ScheduleConfig
+	timer    *time.Timer
+	// due is when the next run should begin, without jitter.
+	due time.Time
+	// cancel cancels the run in progress. It is nil while there is none.
+	cancel context.CancelFunc
 }
 
-// start starts to call round periodically. stop cancels its context.
-func (r *rounds) start(schedule ScheduleConfig, round func(context.Context)) {
-	r.running.Go(func() {
-		if !sleep(r.ctx, schedule.InitialDelay) {
-			return
-		}
-		ticker := time.NewTicker(schedule.CollectionInterval)
-		defer ticker.Stop()
-		for sleep(r.ctx, randomBelow(schedule.Jitter)) {
-			round(r.ctx)
-			select {
-			case <-ticker.C:
-			case <-r.ctx.Done():
-				return
-			}
-		}
-	})
+func newScheduler(metrics *apiMetrics) *scheduler {
+	return &scheduler{metrics: metrics, tasks: map[*task]bool{}}
 }
 
-// stop stops all rounds and waits for those in progress until ctx ends.
-func (r *rounds) stop(ctx context.Context) error {
-	r.cancel()
+// start runs a task after its initial delay, and then in each interval.
+func (s *scheduler) start(t *task, schedule ScheduleConfig) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tasks == nil {
+		return
+	}
+	s.tasks[t] = true
+	t.schedule, t.due = schedule, time.Now().Add(schedule.InitialDelay)
+	t.timer = time.AfterFunc(schedule.InitialDelay+randomBelow(schedule.Jitter), func() { s.run(t) })
+}
+
+// run runs a task once, unless it was stopped, and sets its timer again.
+func (s *scheduler) run(t *task) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.mu.Lock()
+	if !s.tasks[t] {
+		s.mu.Unlock()
+		return
+	}
+	t.cancel = cancel
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
+
+	outcome, err := t.run(ctx)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.cancel = nil
+	if !s.tasks[t] {
+		t.end()
+		return
+	}
+	if outcome != "" {
+		s.metrics.fetched(ctx, outcome)
+	}
+	s.health.set(t.target, err)
+	t.timer.Reset(t.untilNext(time.Now()) + randomBelow(t.schedule.Jitter))
+}
+
+// untilNext sets the time of the next run, and returns how long that is from now. After a run that took longer than the interval it is
+// 0: the next run begins late, and the times of those after it do not move.
+func (t *task) untilNext(now time.Time) time.Duration {
+	t.due = t.due.Add(t.schedule.CollectionInterval)
+	if late := now.Sub(t.due); late > 0 {
+		t.due = t.due.Add(late.Truncate(t.schedule.CollectionInterval))
+	}
+	return max(0, t.due.Sub(now))
+}
+
+// stop stops a task. It cancels a run in progress, without waiting for it.
+func (s *scheduler) stop(t *task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tasks[t] {
+		delete(s.tasks, t)
+		t.stop()
+	}
+}
+
+// stop is called with the lock of the scheduler.
+func (t *task) stop() {
+	t.timer.Stop()
+	if t.cancel != nil {
+		t.cancel()
+		return
+	}
+	t.end()
+}
+
+// shutdown stops all tasks, and waits for the runs in progress until ctx ends. No task can start afterwards.
+func (s *scheduler) shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	for t := range s.tasks {
+		t.stop()
+	}
+	s.tasks = nil
+	s.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
-		r.running.Wait()
+		s.running.Wait()
 		close(ended)
 	}()
 	select {
@@ -94,6 +173,14 @@ func randomBelow(d time.Duration) time.Duration {
 		return 0
 	}
 	return time.Duration(rand.Int64N(int64(d))) //nolint:gosec // it spreads load, it guards nothing
+}
+
+// withTimeout is [context.WithTimeout], in which 0 is no limit.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, timeout)
 }
 
 // sleep reports whether the time has passed before ctx ended.

@@ -5,13 +5,13 @@ package pprofreceiver
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 	"sync"
-	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/httpclient"
@@ -19,29 +19,25 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// scrape fetches several profiles from several targets. Each profile of each target has a schedule of its own.
+const (
+	attributeServerAddress = "server.address"
+	attributeServerPort    = "server.port"
+)
+
+// scrape fetches profiles over HTTP: those of the section scrape, several from several targets, or the one of the section remote.
 type scrape struct {
 	*collector
-	cfg    *ScrapeConfig
-	set    component.TelemetrySettings
-	jobs   []*job
-	rounds *rounds
-	client httpclient.Client
+	cfg *ScrapeConfig
+	set component.TelemetrySettings
+	// jobs are those of the configured targets.
+	jobs []*job
 	// discovered is nil unless extensions discover targets.
 	discovered *discoveredJobs
+	// http configures client.
+	http   confighttp.ClientConfig
+	client httpclient.Client
 	// slots limits how many profiles are translated at a time. The other answers wait compressed.
 	slots chan struct{}
-}
-
-// job is one profile of one target.
-type job struct {
-	url     *url.URL
-	profile ScrapedProfile
-	// labels become attributes of the resource.
-	labels map[string]string
-	// timeout is for one fetch.
-	timeout time.Duration
-	tracker tracker
 }
 
 func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, error) {
@@ -49,9 +45,8 @@ func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, e
 	if err != nil {
 		return nil, err
 	}
-	s := &scrape{
-		collector: c, cfg: cfg, set: set.TelemetrySettings, rounds: newRounds(), slots: make(chan struct{}, cfg.MaxConcurrentProfiles),
-	}
+	s := &scrape{collector: c, cfg: cfg, set: set.TelemetrySettings, http: cfg.HTTP, slots: make(chan struct{}, cfg.MaxConcurrentProfiles)}
+	s.http.Timeout = 0 // It depends on the profile.
 	for i := range cfg.Targets {
 		target := &cfg.Targets[i]
 		base, err := target.url()
@@ -59,79 +54,75 @@ func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, e
 			return nil, err
 		}
 		for _, profile := range cfg.Profiles {
-			s.jobs = append(s.jobs, cfg.newJob(base, cfg.resolve(profile), target.Labels))
+			s.jobs = append(s.jobs, cfg.newJob(base, cfg.resolve(profile), nil, target.Labels))
 		}
+	}
+	return s, s.metrics.observe(&s.remembered)
+}
+
+// newRemote returns a scrape of one URL.
+func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*scrape, error) {
+	c, err := newCollector(set, in, nameRemote, "http")
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(cfg.HTTP.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	s := &scrape{
+		collector: c, cfg: &ScrapeConfig{Schedule: cfg.Schedule, MaxResponseSize: cfg.MaxResponseSize}, set: set.TelemetrySettings,
+		jobs: []*job{{url: target, target: target.Redacted(), profile: ScrapedProfile{Name: goProfileName(target.Path), Delta: DeltaOff}}},
+		http: cfg.HTTP, slots: make(chan struct{}, 1),
+	}
+	if s.http.Timeout == 0 {
+		s.http.Timeout = fetchTimeout + secondsOf(target)
 	}
 	return s, nil
 }
 
-func (cfg *ScrapeConfig) newJob(base *url.URL, profile ScrapedProfile, labels map[string]string) *job {
-	address := base.JoinPath(profile.Path)
-	if profile.Seconds > 0 {
-		query := address.Query()
-		query.Set("seconds", strconv.Itoa(profile.Seconds))
-		address.RawQuery = query.Encode()
-	}
-	timeout := cfg.HTTP.Timeout
-	if timeout == 0 {
-		timeout = fetchTimeout + time.Duration(profile.Seconds)*time.Second
-	}
-	return &job{url: address, profile: profile, labels: labels, timeout: timeout}
-}
-
 // Start starts the schedules.
 func (s *scrape) Start(ctx context.Context, host component.Host) error {
-	// The timeout depends on the profile: the client itself has none.
-	settings := s.cfg.HTTP
-	settings.Timeout = 0
 	var err error
-	if s.client, err = httpclient.New(ctx, settings, host, s.set); err != nil {
+	if s.client, err = httpclient.New(ctx, s.http, host, s.set); err != nil {
 		return err
 	}
-	if err := s.metrics.observe(&s.remembered); err != nil {
-		return err
-	}
-	state := newHealth(host, s.log)
+	s.health = newHealth(host, s.log)
 	for _, one := range s.jobs {
-		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {
-			outcome, err := s.round(ctx, s.client.Client, one)
-			if ctx.Err() == nil {
-				s.metrics.fetched(ctx, outcome)
-				state.set(one.url.Redacted(), err)
-			}
-		})
+		s.startJob(one, s.cfg.Schedule)
 	}
 	if len(s.cfg.Discovery) == 0 {
 		return nil
 	}
-	s.discovered = newDiscoveredJobs(s, s.client.Client, state)
-	return s.discovered.start(host) //nolint:contextcheck // the jobs outlive the start
+	s.discovered = newDiscoveredJobs(s)
+	return s.discovered.subscribe(host)
+}
+
+func (s *scrape) startJob(one *job, schedule ScheduleConfig) *task {
+	return s.repeat(one.target, schedule, func(ctx context.Context, differences *tracker) (string, error) {
+		return s.round(ctx, one, differences)
+	})
 }
 
 // Shutdown stops the schedules and waits for the fetches in progress.
 func (s *scrape) Shutdown(ctx context.Context) error {
 	if s.discovered != nil {
-		s.discovered.stop()
+		s.discovered.unsubscribe()
 	}
-	err := s.rounds.stop(ctx)
+	err := s.shutdown(ctx)
 	s.client.Close()
-	if err == nil {
-		for _, one := range s.jobs {
-			one.tracker.release()
-		}
-	}
 	return err
 }
 
-func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcome string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, j.timeout)
+func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outcome string, err error) {
+	ctx, cancel := withTimeout(ctx, j.timeout)
 	defer cancel()
 	m, err := s.in.begin(ctx, 0, cancel)
 	if err != nil {
 		return outcomeOf(err), err
 	}
 	defer m.end()
-	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String(), m)
+	body, err := (&fetcher{client: s.client.Client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String(), m)
 	if err != nil {
 		return outcomeOf(err), err
 	}
@@ -147,7 +138,7 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	source := s.source(j)
 	switch j.profile.Delta {
 	case DeltaComputed:
-		return s.deliverDifference(ctx, &j.tracker, body, source, m)
+		return s.deliverDifference(ctx, differences, body, source, m)
 	case DeltaTarget:
 		err = s.deliverTargetDifference(ctx, body, source, m)
 	case DeltaOff:
@@ -165,4 +156,12 @@ func (s *scrape) source(j *job) pprof.Source {
 	}
 	source.ProfileName = j.profile.Name
 	return source
+}
+
+// setFromTarget sets the attributes that identify the server of the profiles.
+func setFromTarget(resource pcommon.Map, target *url.URL) {
+	resource.PutStr(attributeServerAddress, label.ValidText(target.Hostname()))
+	if port, err := strconv.ParseInt(target.Port(), 10, 32); err == nil {
+		resource.PutInt(attributeServerPort, port)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
-	"go.uber.org/zap"
 )
 
 // self profiles the Collector itself.
@@ -19,8 +18,6 @@ type self struct {
 	*collector
 	cfg      *SelfConfig
 	resource pcommon.Map
-	rounds   *rounds
-	trackers []*tracker
 	started  bool
 }
 
@@ -29,7 +26,7 @@ func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &self{collector: c, cfg: cfg, resource: set.Resource.Attributes(), rounds: newRounds()}, nil
+	return &self{collector: c, cfg: cfg, resource: set.Resource.Attributes()}, nil
 }
 
 // Start sets the profiling rates of the process and starts the schedules.
@@ -39,28 +36,13 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 	if err := s.metrics.observe(&s.remembered); err != nil {
 		return err
 	}
-	state := newHealth(host, s.log)
+	s.health = newHealth(host, s.log)
 	for _, name := range s.cfg.Profiles {
 		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {
 			continue
 		}
-		var differences *tracker
-		if counts(name) && s.cfg.Delta == DeltaComputed {
-			differences = &tracker{}
-			s.trackers = append(s.trackers, differences)
-		}
-		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {
-			outcome, err := s.round(ctx, name, differences)
-			if ctx.Err() != nil {
-				return
-			}
-			s.metrics.fetched(ctx, outcome)
-			if outcome == outcomeProfilerBusy {
-				// Another profiler is running. The next round tries again.
-				s.log.Debug("Skipped a CPU profile", zap.Error(err))
-				return
-			}
-			state.set(name, err)
+		s.repeat(name, s.cfg.Schedule, func(ctx context.Context, differences *tracker) (string, error) {
+			return s.round(ctx, name, differences)
 		})
 	}
 	return nil
@@ -68,12 +50,7 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 
 // Shutdown stops the schedules and restores the profiling rates of the process.
 func (s *self) Shutdown(ctx context.Context) error {
-	err := s.rounds.stop(ctx)
-	if err == nil {
-		for _, one := range s.trackers {
-			one.release()
-		}
-	}
+	err := s.shutdown(ctx)
 	if s.started {
 		s.started = false
 		profilerRates.restore()
@@ -81,7 +58,7 @@ func (s *self) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// round captures one profile. If differences is not nil, it passes on the difference from the previous profile.
+// round captures one profile, and passes it on, or its difference from the previous one.
 func (s *self) round(ctx context.Context, name string, differences *tracker) (outcome string, err error) {
 	var profile bytes.Buffer
 	if name == profileCPU {
@@ -92,11 +69,8 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 	if err != nil {
 		return outcomeOf(err), err
 	}
-	if s.cfg.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := withTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
 	m, err := s.in.begin(ctx, int64(profile.Cap()), func() {})
 	if err != nil {
 		return outcomeOf(err), err
@@ -110,7 +84,7 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 			value.CopyTo(source.Resource.PutEmpty(key))
 		}
 	}
-	if differences != nil {
+	if counts(name) && s.cfg.Delta == DeltaComputed {
 		return s.deliverDifference(ctx, differences, profile.Bytes(), source, m)
 	}
 	err = s.deliver(ctx, profile.Bytes(), source, m)

@@ -148,7 +148,7 @@ func TestSelfResource(t *testing.T) {
 	require.NoError(t, err)
 	source, err := newSelf(set, cfg.Self.GetOrInsertDefault(), in)
 	require.NoError(t, err)
-	outcome, err := source.round(t.Context(), profileGoroutine, nil)
+	outcome, err := source.round(t.Context(), profileGoroutine, &tracker{})
 	require.NoError(t, err)
 	assert.Equal(t, outcomeOK, outcome)
 	assert.Equal(t, map[string]any{"service.name": "otelcol-pprof", "service.version": "4.5.6", "host.name": "a"}, next.resource(t))
