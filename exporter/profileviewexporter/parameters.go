@@ -37,7 +37,7 @@ const (
 	allTimes = "all"
 )
 
-// The known parameters. A name that ends with a dot stands for all names with that prefix.
+// The known parameters, see [configcheck.Parameter].
 var (
 	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, attributePrefix}
 	pathParameters = []string{
@@ -54,29 +54,12 @@ var (
 // checkParameters refuses unknown parameters, since the answer would not be what the client asked for.
 func checkParameters(values url.Values, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if isKnown(name, known) {
-			continue
+		if err := configcheck.Parameter(name, known); err != nil {
+			return fail(http.StatusBadRequest, "%v", err)
 		}
-		if meant := configcheck.Nearest(name[:min(len(name), maxParameterName)], known, max(1, len(name)/3)); meant != "" {
-			return fail(http.StatusBadRequest, "%.40q is not a parameter here, did you mean %q?", name, meant)
-		}
-		return fail(http.StatusBadRequest, "%.40q is not a parameter here, the known ones are %s", name, strings.Join(known, ", "))
 	}
 	return nil
 }
-
-// isKnown returns whether a parameter is known.
-func isKnown(name string, known []string) bool {
-	for _, one := range known {
-		if key, found := strings.CutPrefix(name, one); found && (key == "") != strings.HasSuffix(one, ".") {
-			return true
-		}
-	}
-	return false
-}
-
-// maxParameterName limits how much of an unknown name is compared.
-const maxParameterName = 64
 
 // The operators at the end of the name of a parameter that selects by an attribute or label.
 const (

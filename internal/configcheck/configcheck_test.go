@@ -4,6 +4,7 @@
 package configcheck
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,22 @@ func TestPlaceholder(t *testing.T) {
 	}
 	for _, bad := range []string{"service", "service_name", "profile.ids", "times", "profile.duration", "type"} {
 		require.ErrorContains(t, Placeholder(bad), "unknown placeholder {"+bad+"}", bad)
+	}
+}
+
+func TestParameter(t *testing.T) {
+	known := []string{"service.name", "resource."}
+	for _, good := range []string{"service.name", "resource.a"} {
+		require.NoError(t, Parameter(good, known), good)
+	}
+	for bad, says := range map[string]string{
+		"service.nam":            `"service.nam" is not a parameter here, did you mean "service.name"?`,
+		"service.name.a":         `did you mean "service.name"?`,
+		"resource.":              `did you mean "resource."?`,
+		"":                       `"" is not a parameter here, the known ones are service.name, resource.`,
+		strings.Repeat("x", 999): `"` + strings.Repeat("x", 40) + `" is not a parameter here, the known ones are`,
+	} {
+		require.ErrorContains(t, Parameter(bad, known), says)
 	}
 }
 

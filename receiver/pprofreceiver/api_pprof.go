@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -19,6 +20,9 @@ const (
 
 	typeForm = "multipart/form-data"
 )
+
+// queryParameters are the parameters of this API, see [configcheck.Parameter].
+var queryParameters = []string{queryServiceName, queryResourcePrefix, queryProfileName, queryFormat, querySampleType}
 
 // pprofAPI accepts a body that is one profile. The query and headers describe it.
 type pprofAPI bool
@@ -38,11 +42,28 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 	if err != nil {
 		return err
 	}
+	if err := checkParameters(r.URL.RawQuery); err != nil {
+		return err
+	}
 	format, err := s.queryFormat(&source, r.URL.Query())
 	if err != nil {
 		return err
 	}
 	return payloads.add(ctx, payload{format: format, content: body, source: source})
+}
+
+// checkParameters refuses unknown parameters: with a misspelled one, the profile would be of another service.
+func checkParameters(query string) error {
+	for parameter := range strings.SplitSeq(query, "&") {
+		name, _, err := unescape(parameter)
+		if err == nil && parameter != "" {
+			err = configcheck.Parameter(name, queryParameters)
+		}
+		if err != nil {
+			return refuse(classBadQuery, "%w", err)
+		}
+	}
+	return nil
 }
 
 // queryFormat returns the format that the query names. If the format has no sample type, the query can name it, too.

@@ -117,7 +117,7 @@ func TestResource(t *testing.T) {
 		{
 			name:    "query over headers",
 			headers: []string{"X-Service", "from-header", "X-Host", "from-header"},
-			query:   "?service.name=from-query&resource.zone=b&resource.a%20key=a%26value&other=ignored&seconds=5",
+			query:   "?service.name=from-query&resource.zone=b&resource.a%20key=a%26value",
 			want: map[string]any{
 				"service.name": "from-query", "host.name": "from-header", "zone": "b", "a key": "a&value", "replicas": int64(3),
 			},
@@ -158,6 +158,37 @@ func TestBadQuery(t *testing.T) {
 		got := r.post(t, "/v1/pprof"+query, plain(t, cpuProfile(1)))
 		assert.Equal(t, http.StatusBadRequest, got.status, query)
 		assert.Contains(t, got.text, want)
+		assert.Empty(t, r.sink.all())
+		r.assertRefusals(t, map[string]int64{"bad_query": 1})
+	}
+}
+
+// TestParameters: each documented parameter is accepted, and any other refused with the most similar one.
+func TestParameters(t *testing.T) {
+	for query, says := range map[string]string{
+		"":                          "",
+		"&service.name=a&":          "",
+		"resource.host.name=a":      "",
+		"resource.%20=a":            "",
+		"profile.name=mutex":        "",
+		"format=pprof":              "",
+		"sample_type=cpu/count":     "",
+		"sevice.name=a":             `"sevice.name" is not a parameter here, did you mean "service.name"?`,
+		"service_name=a":            `did you mean "service.name"?`,
+		"service.names=a":           `did you mean "service.name"?`,
+		"Format=pprof":              `did you mean "format"?`,
+		"resources.host.name=a":     `"resources.host.name" is not a parameter here, the known ones are service.name, resource., profile.name, format, sample_type`,
+		"service.name=a&%73econds=": `"seconds" is not a parameter here, the known ones are`,
+		"=a":                        `"" is not a parameter here`,
+	} {
+		r := run(t, nil)
+		got := r.post(t, "/v1/pprof?"+query, plain(t, cpuProfile(1)))
+		if says == "" {
+			assert.Equal(t, http.StatusNoContent, got.status, "%s: %s", query, got.text)
+			continue
+		}
+		assert.Equal(t, http.StatusBadRequest, got.status, query)
+		assert.Contains(t, got.text, says)
 		assert.Empty(t, r.sink.all())
 		r.assertRefusals(t, map[string]int64{"bad_query": 1})
 	}
