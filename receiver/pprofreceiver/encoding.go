@@ -14,7 +14,6 @@ import (
 	"github.com/golang/snappy"
 	"github.com/klauspost/compress/zlib"
 	"github.com/pierrec/lz4/v4"
-	"go.opentelemetry.io/collector/config/confighttp"
 
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
@@ -33,30 +32,26 @@ const (
 
 const snappyFrames = "\xff\x06\x00\x00sNaPpY"
 
-// decoders makes confighttp accept the allowed encodings without decoding them: decode reserves the memory first.
-func (s *server) decoders() []confighttp.ToServerOption {
-	notDecoded := func(io.ReadCloser) (io.ReadCloser, error) { return nil, nil }
-	var options []confighttp.ToServerOption
-	for encoding, aliases := range encodings {
-		if allowed := s.cfg.HTTP.CompressionAlgorithms; allowed != nil && !slices.Contains(allowed, encoding) {
-			continue
-		}
-		for _, alias := range aliases {
-			options = append(options, confighttp.WithDecoder(alias, notDecoded))
+// allowedEncodings returns the values of Content-Encoding that compression_algorithms allows. Without algorithms, all are allowed.
+func allowedEncodings(algorithms []string) map[string]bool {
+	allowed := map[string]bool{}
+	for algorithm, names := range encodings {
+		for _, name := range names {
+			allowed[name] = len(algorithms) == 0 || slices.Contains(algorithms, algorithm)
 		}
 	}
-	return options
+	return allowed
 }
 
-// foldEncodings normalizes Content-Encoding to one lower-case name, before anything compares it. Names are
-// case-insensitive, and a list can contain identity. A list of several other encodings is refused later.
-func foldEncodings(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if values := r.Header.Values("Content-Encoding"); len(values) > 0 {
-			r.Header.Set("Content-Encoding", foldEncoding(values))
-		}
-		next.ServeHTTP(w, r)
-	})
+// checkAllowed replaces Content-Encoding by one lower-case name, and refuses one that is not allowed. Names are case-insensitive, and a
+// list can contain identity. A list of several other encodings is refused.
+func (s *server) checkAllowed(header http.Header) error {
+	encoding := foldEncoding(header.Values("Content-Encoding"))
+	header.Set("Content-Encoding", encoding)
+	if !s.encodings[encoding] {
+		return refuse(classUnknownEncoding, "unsupported Content-Encoding: %.64s", encoding)
+	}
+	return nil
 }
 
 func foldEncoding(values []string) string {

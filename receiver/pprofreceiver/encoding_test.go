@@ -87,6 +87,8 @@ func TestEncodingNotAllowed(t *testing.T) {
 		assert.Equal(t, http.StatusUnsupportedMediaType, r.post(t, "/v1/pprof", encode(t, body), "Content-Encoding", encoding).status, encoding)
 	}
 	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", zs(t, body), "Content-Encoding", "zstd").status)
+	assert.Equal(t, http.StatusNotFound, r.post(t, "/unknown", body, "Content-Encoding", "lz4").status, "the path goes first")
+	assert.Equal(t, http.StatusMethodNotAllowed, r.do(t, http.MethodPut, "/v1/pprof", http.NoBody, "Content-Encoding", "lz4").status)
 }
 
 // TestEncodingsWithoutCase: encodings are case-insensitive, also in lists.

@@ -76,6 +76,9 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 		w.Header().Set("Allow", http.MethodPost)
 		return 0, refuse(classWrongMethod, "method %.16s not allowed, supported: [POST]", r.Method)
 	}
+	if err := s.checkAllowed(r.Header); err != nil {
+		return 0, err
+	}
 	if r.ContentLength > s.cfg.HTTP.MaxRequestBodySize {
 		return 0, bodyTooLarge(s.cfg.HTTP.MaxRequestBodySize)
 	}
@@ -230,21 +233,11 @@ func succeedEmpty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.S
 
 func failText(w http.ResponseWriter, _ *http.Request, f failure) { http.Error(w, f.text, f.status) }
 
-// refuseEarly answers requests that confighttp refuses: failed authentication, and unknown encodings. It only gets a text
-// and a status.
-func (s *server) refuseEarly(w http.ResponseWriter, r *http.Request, text string, status int) {
-	class := classMalformed
-	switch {
-	case status != http.StatusBadRequest:
-		class = classNotAllowed
-	case strings.HasPrefix(text, "unsupported Content-Encoding"):
-		class = classUnknownEncoding
-	case strings.Contains(text, "too large"), strings.Contains(text, "exceeds max request body size"):
-		class = classTooLarge
-	}
+// refuseUnauthenticated answers requests that the authenticator refuses. confighttp decodes nothing, so it has no other errors.
+func (s *server) refuseUnauthenticated(w http.ResponseWriter, r *http.Request, text string, _ int) {
 	one, known := s.byPath[r.URL.Path]
 	if !known {
 		one = s.unknown
 	}
-	s.refuse(w, r, one, refuse(class, "%s", text))
+	s.refuse(w, r, one, refuse(classNotAllowed, "%s", text))
 }

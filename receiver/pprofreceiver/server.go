@@ -30,6 +30,8 @@ type server struct {
 	obs     *receiverhelper.ObsReport
 	limiter *requestLimiter
 	headers []headerAttribute
+	// encodings are the allowed values of Content-Encoding.
+	encodings map[string]bool
 	// pprof is the format of the payloads.
 	pprof  payloadFormat
 	byPath map[string]*api
@@ -54,15 +56,16 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		return nil, err
 	}
 	s := &server{
-		cfg:     cfg,
-		set:     set.TelemetrySettings,
-		intake:  in,
-		obs:     obs,
-		limiter: newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
-		headers: headerAttributes(cfg.ResourceHeaders),
-		pprof:   in.pprofFormat(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
-		byPath:  map[string]*api{},
-		unknown: &api{name: nameUnknown, metrics: newAPIMetrics(in.metrics, nameUnknown), fail: failUnknown},
+		cfg:       cfg,
+		set:       set.TelemetrySettings,
+		intake:    in,
+		obs:       obs,
+		limiter:   newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
+		headers:   headerAttributes(cfg.ResourceHeaders),
+		encodings: allowedEncodings(cfg.HTTP.CompressionAlgorithms),
+		pprof:     in.pprofFormat(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
+		byPath:    map[string]*api{},
+		unknown:   &api{name: nameUnknown, metrics: newAPIMetrics(in.metrics, nameUnknown), fail: failUnknown},
 	}
 	for _, one := range s.newAPIs() {
 		one.metrics = newAPIMetrics(in.metrics, one.name)
@@ -76,13 +79,13 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 
 // Start starts listening and serving.
 func (s *server) Start(ctx context.Context, host component.Host) error {
-	options := append(s.decoders(), confighttp.WithErrorHandler(s.refuseEarly))
-	server, err := s.cfg.HTTP.ToServer(ctx, host.GetExtensions(), s.set, s.handler(), options...)
+	config := s.cfg.HTTP
+	config.CompressionAlgorithms = []string{} // decode reserves the memory first, confighttp would not.
+	server, err := config.ToServer(ctx, host.GetExtensions(), s.set, s.handler(), confighttp.WithErrorHandler(s.refuseUnauthenticated))
 	if err != nil {
 		return err
 	}
 	connections.New(s.cfg.MaxConnections, s.connectionClosed).Apply(server)
-	server.Handler = foldEncodings(server.Handler)
 	// gRPC uses the same port, also HTTP/2 without TLS.
 	server.Protocols = &http.Protocols{}
 	server.Protocols.SetHTTP1(true)
