@@ -92,7 +92,7 @@ func (w *work) look() bool {
 			}
 		}
 	}
-	return w.tables.Number() && sound
+	return w.tables.Number() == nil && sound
 }
 
 // apply writes the changes. It begins with the samples, while the tables still have the old entries.

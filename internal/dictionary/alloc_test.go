@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
@@ -44,23 +43,4 @@ func TestLookUpsTakeNoMemory(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(10, find), name)
 	}
 	assert.Equal(t, before, b.Len(), "all of it was there")
-}
-
-// TestImportTakesNoMemory: importing the same dictionary again only uses memory that the first import left.
-func TestImportTakesNoMemory(t *testing.T) {
-	b, source := New(), messySource()
-	im := NewImporter(b, source)
-	run := func() {
-		b.Reset(Sizes{})
-		im.Reset(b, source)
-		for i := range int32(4) {
-			if _, err := im.Stack(i); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	run()
-	// Reset releases the chunk with the bytes of strings, so the next import allocates one.
-	assert.LessOrEqual(t, testing.AllocsPerRun(10, run), 1.0)
-	require.Equal(t, 4, b.Len().Strings)
 }

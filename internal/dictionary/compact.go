@@ -223,6 +223,13 @@ func (c *Compactor) UseHeader(profile pprofile.Profile) error {
 	return c.using.err
 }
 
+// UseAll marks all valid entries of a table.
+func (c *Compactor) UseAll(t Table) {
+	for i, first := range c.of[t].first {
+		c.of[t].used[i] = first == int32(i)
+	}
+}
+
 // useAttributes marks a list of attributes as used. If drop is set, it leaves out the attributes to drop. It records whether
 // the list will change, because it is not a sorted set. A key that occurs twice with different values is an error.
 func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error) {
@@ -258,11 +265,11 @@ func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (
 	return dst, equalsList(dst[start:], list)
 }
 
-// Number finds equal stacks among the used ones, marks what they refer to, and assigns the new indices. ok is false if a
-// used stack is invalid, see CheckStack; then Number assigns no indices.
-func (c *Compactor) Number() (ok bool) {
-	if !c.joinStacks() {
-		return false
+// Number finds equal stacks among the used ones, marks what they refer to, and assigns the new indices. If a used stack is
+// invalid, see CheckStack, Number returns the error of the first one, and assigns no indices.
+func (c *Compactor) Number() error {
+	if err := c.joinStacks(); err != nil {
+		return err
 	}
 	c.markReachable()
 	for t := range c.of {
@@ -272,7 +279,7 @@ func (c *Compactor) Number() (ok bool) {
 	if !c.zeroEntriesStand() {
 		c.changed, c.renumbered = true, true
 	}
-	return true
+	return nil
 }
 
 // NegativeLines reports, after Reset, whether a line, a column or the start line of a function is below 0.

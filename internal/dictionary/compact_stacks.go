@@ -3,11 +3,14 @@
 
 package dictionary
 
-import "go.opentelemetry.io/collector/pdata/pcommon"
+import (
+	"cmp"
 
-// joinStacks finds equal stacks among the used ones, and marks their locations. It reports false if one is invalid.
-func (c *Compactor) joinStacks() (sound bool) {
-	sound = true
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// joinStacks finds equal stacks among the used ones, and marks their locations. The error is that of the first invalid one.
+func (c *Compactor) joinStacks() (first error) {
 	table := c.source.StackTable()
 	c.index.reset(table.Len())
 	c.join(&c.of[Stacks], 0, hashIndices(0, nil), nil)
@@ -20,13 +23,13 @@ func (c *Compactor) joinStacks() (sound bool) {
 		h, err := c.hashStack(table.At(i).LocationIndices())
 		if err != nil {
 			c.of[Stacks].setBroken(i, err)
-			sound = false
+			first = cmp.Or(first, c.of[Stacks].fault(int32(i)))
 			continue
 		}
 		c.joinBatched(&c.of[Stacks], i, h, equal)
 	}
 	c.flushJoins(&c.of[Stacks], equal)
-	return sound
+	return first
 }
 
 // hashStack hashes the representatives of the locations like hashIndices, and marks them as used.

@@ -9,7 +9,6 @@
 // use, entry 0 of each table is the zero value, and the same calls give the same indices. The time of a lookup is linear
 // in the size of the value, and does not grow with the table.
 //
-// The tables are flat slices; [Builder.WriteTo] writes them as pdata. An [Importer] copies entries of another dictionary
-// on first use, with all entries to which they refer. So one pass merges dictionaries and drops unreachable entries. A
-// [Compactor] removes repeated and unreachable entries from a dictionary in place.
+// The tables are flat slices; [Builder.WriteTo] writes them as pdata. [Compact] removes repeated and unused entries from the
+// dictionary of a message in place. A [Compactor] does the same in steps.
 package dictionary // import "github.com/otelpprof/otelpprof/internal/dictionary"

@@ -44,6 +44,16 @@ func (l *lists) at(i int) []int32 {
 	return l.items[start:l.ends[i]]
 }
 
+// SortSet sorts list from position start on, and removes repeated items there.
+func SortSet(list []int32, start int) []int32 {
+	if len(list)-start < 2 {
+		return list
+	}
+	set := list[start:]
+	slices.Sort(set)
+	return list[:start+len(slices.Compact(set))]
+}
+
 // ListTable numbers lists of indices. Equal lists have the same number. Call Reset before the first use.
 type ListTable struct {
 	lists lists
@@ -89,3 +99,6 @@ func (t *ListTable) AddNext(n int) int32 {
 
 // At returns list number i. It is valid until the next call of Index or Reset.
 func (t *ListTable) At(i int32) []int32 { return t.lists.at(int(i)) }
+
+// Kept returns the memory of the table in bytes, including unused capacity.
+func (t *ListTable) Kept() int64 { return t.lists.kept() + kept(t.index.slots) }

@@ -59,3 +59,8 @@ func (t *SampleTable) equals(i int, id SampleIdentity, attributes []int32) bool 
 func (t *SampleTable) At(i int) (SampleIdentity, []int32) {
 	return t.samples[i], t.attributes.at(i)
 }
+
+// Kept returns the memory of the table in bytes, including unused capacity.
+func (t *SampleTable) Kept() int64 {
+	return kept(t.samples) + t.attributes.kept() + kept(t.index.slots)
+}

@@ -4,6 +4,8 @@
 package dictionary
 
 import (
+	"fmt"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
@@ -54,6 +56,17 @@ type Sizes struct {
 // Sizes returns the lengths by name.
 func (l Lengths) Sizes() Sizes {
 	return Sizes{l[Strings], l[Functions], l[Mappings], l[Locations], l[Stacks], l[Attributes], l[Links]}
+}
+
+// IndexError is the error for an index that its table does not have.
+type IndexError struct {
+	Table string
+	Index int32
+	Len   int
+}
+
+func (e *IndexError) Error() string {
+	return fmt.Sprintf("index %d of the %s table does not exist, it has %d entries", e.Index, e.Table, e.Len)
 }
 
 // anyTable has the operations of every table of a dictionary.

@@ -150,17 +150,15 @@ func (b *batch) compact(ctx context.Context) error {
 		return err
 	}
 	b.samples = 0
-	for i, message := range b.messages {
-		small, err := rebuild([]pprofile.Profiles{message}, b.in.allMappings)
-		if err != nil {
+	for _, message := range b.messages {
+		if err := compact(message, b.in.allMappings); err != nil {
 			return err
 		}
-		for profile := range walk.Profiles(small) {
+		for profile := range walk.Profiles(message) {
 			profile.OriginalPayload().FromRaw(nil)
 			profile.SetOriginalPayloadFormat("")
 		}
-		b.messages[i] = small
-		b.samples += small.SampleCount()
+		b.samples += message.SampleCount()
 	}
 	return nil
 }

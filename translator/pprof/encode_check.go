@@ -16,7 +16,7 @@ import (
 // value, whatever the message has there. Each entry is checked once, on first use.
 type sourceTables struct {
 	all        pprofile.ProfilesDictionary
-	importer   *dictionary.Importer
+	importer   *importer
 	attributes pprofile.KeyValueAndUnitSlice
 	stacks     pprofile.StackSlice
 	locations  pprofile.LocationSlice
@@ -66,7 +66,7 @@ func (c *checks) check(i int32, validate func(i int) error) error {
 	return nil
 }
 
-func (s *sourceTables) reset(source pprofile.ProfilesDictionary, importer *dictionary.Importer) {
+func (s *sourceTables) reset(source pprofile.ProfilesDictionary, importer *importer) {
 	s.all, s.importer = source, importer
 	s.attributes = source.AttributeTable()
 	s.stacks, s.locations = source.StackTable(), source.LocationTable()
@@ -109,14 +109,14 @@ func (s *sourceTables) validateLocation(i int) error {
 	if location.AttributeIndices().Len() == 0 {
 		return nil
 	}
-	_, err := s.importer.AppendAttributes(nil, location.AttributeIndices())
+	_, err := s.importer.appendAttributes(nil, location.AttributeIndices())
 	return err
 }
 
 func (s *sourceTables) validateFunction(i int) error {
 	function := s.functions.At(i)
 	for _, index := range []int32{function.NameStrindex(), function.SystemNameStrindex(), function.FilenameStrindex()} {
-		if _, err := s.importer.String(index); err != nil {
+		if _, err := s.importer.string(index); err != nil {
 			return err
 		}
 	}
@@ -125,9 +125,9 @@ func (s *sourceTables) validateFunction(i int) error {
 
 func (s *sourceTables) validateMapping(i int) error {
 	mapping := s.mappings.At(i)
-	if _, err := s.importer.String(mapping.FilenameStrindex()); err != nil {
+	if _, err := s.importer.string(mapping.FilenameStrindex()); err != nil {
 		return err
 	}
-	_, err := s.importer.AppendAttributes(nil, mapping.AttributeIndices())
+	_, err := s.importer.appendAttributes(nil, mapping.AttributeIndices())
 	return err
 }

@@ -116,12 +116,12 @@ func (t *encoding) writeFunction(f int32, id uint64) {
 
 // sourceString returns the index in the pprof of string i of the message, which has been checked.
 func (t *encoding) sourceString(i int32) uint32 {
-	index, _ := t.importer.String(i)
+	index, _ := t.importer.string(i)
 	return t.locals.string(index)
 }
 
 // attribute returns attribute i of the message, which has been checked.
 func (t *encoding) attribute(i int32) dictionary.Attribute {
-	index, _ := t.importer.Attribute(i)
+	index, _ := t.importer.attribute(i)
 	return t.dict.AttributeAt(index)
 }

@@ -29,7 +29,7 @@ type encoding struct {
 	opts     *EncodeOptions
 	memory   encodeMemory
 	dict     *dictionary.Builder
-	importer dictionary.Importer
+	importer importer
 	source   sourceTables
 
 	groups  []group
@@ -107,7 +107,7 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func
 		Attributes: source.AttributeTable().Len(),
 		Links:      source.LinkTable().Len(),
 	})
-	t.importer.Reset(t.dict, source)
+	t.importer.reset(t.dict, source)
 	t.source.reset(source, &t.importer)
 	t.labels.begin(t)
 	return nil
@@ -119,7 +119,7 @@ func (t *encoding) release() (bytes int) {
 	clear(t.faults[:cap(t.faults)])
 	t.memory = encodeMemory{}
 	t.dict.Reset(dictionary.Sizes{})
-	t.importer.Release()
+	t.importer.release()
 	t.source.release()
 	return t.kept()
 }
@@ -177,7 +177,7 @@ func (t *encoding) importHeader(profile pprofile.Profile) (key groupKey, importe
 	if key.periodType, err = t.importType(profile.PeriodType()); err != nil {
 		return key, imported, err
 	}
-	attributes, err := t.importer.AppendAttributes(nil, profile.AttributeIndices())
+	attributes, err := t.importer.appendAttributes(nil, profile.AttributeIndices())
 	if err != nil {
 		return key, imported, err
 	}
@@ -200,10 +200,10 @@ func (t *encoding) splitComments(attributes []int32) (others, comments int32) {
 }
 
 func (t *encoding) importType(v pprofile.ValueType) (indices typeIndices, err error) {
-	if indices.name, err = t.importer.String(v.TypeStrindex()); err != nil {
+	if indices.name, err = t.importer.string(v.TypeStrindex()); err != nil {
 		return indices, err
 	}
-	indices.unit, err = t.importer.String(v.UnitStrindex())
+	indices.unit, err = t.importer.string(v.UnitStrindex())
 	return indices, err
 }
 

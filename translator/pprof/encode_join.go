@@ -132,13 +132,13 @@ func (t *encoding) joinSample(sample pprofile.Sample, column int) (err error) {
 	}
 	id := dictionary.SampleIdentity{Stack: sample.StackIndex()}
 	if link := sample.LinkIndex(); link != 0 {
-		if id.Link, err = t.importer.Link(link); err != nil {
+		if id.Link, err = t.importer.link(link); err != nil {
 			return err
 		}
 	}
 	j.attributes = j.attributes[:0]
 	if attributes := sample.AttributeIndices(); attributes.Len() > 0 {
-		if j.attributes, err = t.importer.AppendAttributes(j.attributes, attributes); err != nil {
+		if j.attributes, err = t.importer.appendAttributes(j.attributes, attributes); err != nil {
 			return err
 		}
 	}

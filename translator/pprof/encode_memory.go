@@ -96,7 +96,7 @@ func tablesMemory(pd pprofile.Profiles) int {
 // kept returns the memory of the encoding, in use or not, in bytes.
 func (t *encoding) kept() int {
 	j, l, s := &t.joining, &t.locals, &t.source
-	bytes := int(t.dict.Kept()+t.importer.Kept()+t.sets.Kept()+j.rows.Kept()) +
+	bytes := int(t.dict.Kept()+t.sets.Kept()+j.rows.Kept()) + t.importer.kept() +
 		scratch.Bytes(t.groups) + scratch.Bytes(t.faults) + profileMemory/2*t.maxProfiles +
 		cap(t.out) + cap(t.tail) + scratch.Bytes(t.wireLines) +
 		j.rowOrder.kept() + cap(j.packed) + scratch.Bytes(j.values) + scratch.Bytes(j.stacks.list) + scratch.Bytes(j.attributes) + scratch.Bytes(j.event) +

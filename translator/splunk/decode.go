@@ -88,7 +88,7 @@ func (t *decoding) decode(logs plog.Logs) {
 		t.dict.WriteTo(t.profiles.Dictionary())
 		t.result.MessageBytes = t.memory.message + t.dict.MessageBytes()
 		if t.leftovers {
-			t.removeLeftovers()
+			_ = dictionary.Compact(t.profiles) // There is no error: the translator writes only indices that exist.
 			t.result.MessageBytes = t.memory.message + int64(dictionary.MemoryOf(t.profiles.Dictionary()))
 		}
 	}

@@ -1,0 +1,223 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
+)
+
+// messyMessage returns a message whose tables have the zero entry, an entry, an unused entry, and a copy of the first with
+// other references. The first entry has index 1, its copy index 3. The message has a sample for each of the two.
+func messyMessage() pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	d := pd.Dictionary()
+	New().WriteTo(d)
+	d.StringTable().Append("text", "orphan", "text", "other")
+	for _, key := range []int32{1, 4, 3, 2} { // text, other, text again, orphan
+		kv := d.AttributeTable().AppendEmpty()
+		kv.SetKeyStrindex(key)
+		kv.SetUnitStrindex(key)
+		kv.Value().SetInt(7)
+	}
+	for i, name := range []int32{1, 2, 3} {
+		f := d.FunctionTable().AppendEmpty()
+		f.SetNameStrindex(name)
+		f.SetSystemNameStrindex(name)
+		f.SetFilenameStrindex(name)
+		f.SetStartLine(5)
+
+		m := d.MappingTable().AppendEmpty()
+		m.SetMemoryStart(1)
+		m.SetMemoryLimit(2)
+		m.SetFileOffset(3)
+		m.SetFilenameStrindex(name)
+		m.AttributeIndices().Append([][]int32{{1, 2}, {4}, {0, 2, 3, 1, 0}}[i]...)
+
+		l := d.LocationTable().AppendEmpty()
+		l.SetAddress(9)
+		l.SetMappingIndex(int32(i + 1))
+		for _, number := range []int64{20, 10} {
+			line := l.Lines().AppendEmpty()
+			line.SetFunctionIndex(int32(i + 1))
+			line.SetLine(number)
+			line.SetColumn(number + 1)
+		}
+		l.AttributeIndices().Append([][]int32{{2, 1}, {4}, {3, 2}}[i]...)
+
+		d.StackTable().AppendEmpty().LocationIndices().Append([][]int32{{1, 0, 1}, {2}, {3, 0, 1}}[i]...)
+		d.LinkTable().AppendEmpty().SetTraceID(pcommon.TraceID{[]byte{1, 2, 1}[i]})
+	}
+	profile := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	for _, i := range []int32{1, 3} {
+		sample := profile.Samples().AppendEmpty()
+		sample.SetStackIndex(i)
+		sample.SetLinkIndex(i)
+	}
+	return pd
+}
+
+// samplesOf returns the samples of the only profile of a message.
+func samplesOf(pd pprofile.Profiles) pprofile.SampleSlice {
+	return pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+}
+
+// TestCompact: an entry and its copy become one entry, with all entries to which they refer. Unused entries are removed.
+func TestCompact(t *testing.T) {
+	pd := messyMessage()
+	require.NoError(t, Compact(pd))
+	for _, sample := range samplesOf(pd).All() {
+		assert.Equal(t, int32(1), sample.StackIndex())
+		assert.Equal(t, int32(1), sample.LinkIndex())
+	}
+	d := pd.Dictionary()
+	assert.Equal(t, Sizes{Strings: 3, Functions: 2, Mappings: 2, Locations: 2, Stacks: 2, Attributes: 3, Links: 2}, LengthsOf(d).Sizes())
+	assert.Equal(t, []string{"", "text", "other"}, d.StringTable().AsRaw())
+	assert.Equal(t, []int32{1, 0, 1}, d.StackTable().At(1).LocationIndices().AsRaw())
+	location := d.LocationTable().At(1)
+	assert.Equal(t, int32(1), location.MappingIndex())
+	assert.Equal(t, []int32{1, 2}, location.AttributeIndices().AsRaw(), "a set: sorted, each once, without entry 0")
+	for i, number := range []int64{20, 10} { // Lines keep their order.
+		assert.Equal(t, int32(1), location.Lines().At(i).FunctionIndex())
+		assert.Equal(t, number, location.Lines().At(i).Line())
+	}
+	assert.Equal(t, []int32{1, 2}, d.MappingTable().At(1).AttributeIndices().AsRaw())
+	assert.Equal(t, int32(1), d.MappingTable().At(1).FilenameStrindex())
+	assert.Equal(t, int32(1), d.FunctionTable().At(1).SystemNameStrindex())
+	assert.Equal(t, int32(2), d.AttributeTable().At(2).UnitStrindex())
+	before := bytesOf(t, d)
+	require.NoError(t, Compact(pd))
+	assert.Equal(t, before, bytesOf(t, d), "a compact message stays")
+}
+
+// TestCompactKeep: the unused entries of a table stay if they are to be kept, in their order and without copies.
+func TestCompactKeep(t *testing.T) {
+	pd := messyMessage()
+	require.NoError(t, Compact(pd, Mappings))
+	var files []string
+	for _, mapping := range pd.Dictionary().MappingTable().All() {
+		files = append(files, pd.Dictionary().StringTable().At(int(mapping.FilenameStrindex())))
+	}
+	assert.Equal(t, []string{"", "text", "orphan"}, files)
+	assert.Equal(t, 2, pd.Dictionary().LocationTable().Len())
+}
+
+// TestCompactEntryZero: index 0 is the zero value, whatever the table has there, and also if the table is empty.
+func TestCompactEntryZero(t *testing.T) {
+	odd := pprofile.NewProfiles()
+	d := odd.Dictionary()
+	d.StringTable().Append("not empty")
+	d.FunctionTable().AppendEmpty().SetStartLine(1)
+	d.MappingTable().AppendEmpty().SetMemoryStart(1)
+	d.LocationTable().AppendEmpty().SetAddress(1)
+	d.StackTable().AppendEmpty().LocationIndices().Append(0, 99)
+	d.AttributeTable().AppendEmpty().SetKeyStrindex(99)
+	d.LinkTable().AppendEmpty().SetSpanID(pcommon.SpanID{1})
+	for name, pd := range map[string]pprofile.Profiles{"odd": odd, "empty": pprofile.NewProfiles()} {
+		t.Run(name, func(t *testing.T) {
+			profile := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+			profile.AttributeIndices().Append(0, 0)
+			profile.Samples().AppendEmpty()
+			require.NoError(t, Compact(pd))
+			assert.Empty(t, profile.AttributeIndices().AsRaw())
+			assert.Equal(t, bytesOf(t, newTables()), bytesOf(t, pd.Dictionary()))
+		})
+	}
+}
+
+// TestCompactBrokenReferences breaks each reference of the entries that a sample reaches in turn. The error has the table
+// and the index, and the message does not change.
+func TestCompactBrokenReferences(t *testing.T) {
+	for name, test := range map[string]struct {
+		table   string
+		breakIt func(pd pprofile.Profiles, d pprofile.ProfilesDictionary, out int32)
+	}{
+		"function name": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.FunctionTable().At(1).SetNameStrindex(out)
+		}},
+		"system name": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.FunctionTable().At(1).SetSystemNameStrindex(out)
+		}},
+		"function file": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.FunctionTable().At(1).SetFilenameStrindex(out)
+		}},
+		"mapping file": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.MappingTable().At(1).SetFilenameStrindex(out)
+		}},
+		"mapping attribute": {"attribute", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.MappingTable().At(1).AttributeIndices().Append(out)
+		}},
+		"attribute key": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.AttributeTable().At(1).SetKeyStrindex(out)
+		}},
+		"attribute unit": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.AttributeTable().At(1).SetUnitStrindex(out)
+		}},
+		"location mapping": {"mapping", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.LocationTable().At(1).SetMappingIndex(out)
+		}},
+		"location line": {"function", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.LocationTable().At(1).Lines().At(1).SetFunctionIndex(out)
+		}},
+		"own attribute": {"attribute", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.LocationTable().At(1).AttributeIndices().Append(out)
+		}},
+		"stack location": {"location", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
+			d.StackTable().At(1).LocationIndices().Append(out)
+		}},
+		"stack": {"stack", func(pd pprofile.Profiles, _ pprofile.ProfilesDictionary, out int32) {
+			samplesOf(pd).At(1).SetStackIndex(out)
+		}},
+		"link": {"link", func(pd pprofile.Profiles, _ pprofile.ProfilesDictionary, out int32) {
+			samplesOf(pd).At(1).SetLinkIndex(out)
+		}},
+		"sample attribute": {"attribute", func(pd pprofile.Profiles, _ pprofile.ProfilesDictionary, out int32) {
+			samplesOf(pd).At(1).AttributeIndices().Append(out)
+		}},
+		"type": {"string", func(pd pprofile.Profiles, _ pprofile.ProfilesDictionary, out int32) {
+			pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).SampleType().SetTypeStrindex(out)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, out := range []int32{5, 1 << 20, math.MaxInt32, -1, math.MinInt32} {
+				pd := messyMessage()
+				test.breakIt(pd, pd.Dictionary(), out)
+				before := profiletest.Marshal(t, pd)
+				var indexError *IndexError
+				require.ErrorAs(t, Compact(pd), &indexError)
+				require.Equal(t, test.table, indexError.Table)
+				require.Equal(t, out, indexError.Index)
+				require.Equal(t, before, profiletest.Marshal(t, pd))
+			}
+		})
+	}
+	err := &IndexError{Table: "stack", Index: -7, Len: 3}
+	assert.EqualError(t, err, "index -7 of the stack table does not exist, it has 3 entries")
+}
+
+// TestCompactKeepsMeaning compacts messages whose dictionaries are in any order, with duplicates and unused entries. The
+// meaning stays, and the dictionary conforms to the protocol.
+func TestCompactKeepsMeaning(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "profiles")
+		got := pprofile.NewProfiles()
+		pd.CopyTo(got)
+		require.NoError(t, Compact(got))
+		require.Empty(t, profiletest.Diff(pd, got))
+		allowed := profiletest.CheckOptions{
+			AllowMixedShapes: true, AllowTimestampsOutside: true, AllowNegativeLines: true, AllowNamelessFunctions: true,
+			AllowSeveralValues: true,
+		}
+		require.NoError(t, allowed.Check(got))
+	})
+}
