@@ -144,18 +144,33 @@ func TestAlerts(t *testing.T) {
 	m := known(t)
 	groups, errs := rulefmt.Parse([]byte(read(t, "deploy/monitoring/alerts.yaml")), false)
 	require.Empty(t, errs)
-	operations := read(t, "docs/operations.md")
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
 			require.NotEmpty(t, rule.Alert)
 			m.check(t, rule.Expr)
-			assert.Contains(t, operations, "`"+rule.Alert+"`", "what is to be done?")
+			assertRunbook(t, rule)
 			assert.Contains(t, []string{"critical", "warning", "info"}, rule.Labels["severity"])
 			assert.NotEmpty(t, rule.Annotations["summary"])
 			assert.NotEmpty(t, rule.Annotations["description"])
 			assertTemplates(t, rule)
 		}
 	}
+}
+
+// assertRunbook: the URL leads to a heading of our documentation, and what is below it names the alert.
+func assertRunbook(t *testing.T, rule rulefmt.Rule) {
+	t.Helper()
+	location, ours := strings.CutPrefix(rule.Annotations["runbook_url"], "https://github.com/otelpprof/otelpprof/blob/main/")
+	require.True(t, ours, rule.Alert)
+	file, anchor, _ := strings.Cut(location, "#")
+	for section := range strings.SplitSeq(read(t, file), "\n## ") {
+		heading, text, _ := strings.Cut(section, "\n")
+		if strings.ReplaceAll(strings.ToLower(heading), " ", "-") == anchor {
+			assert.Contains(t, text, "`"+rule.Alert+"`", "what is to be done?")
+			return
+		}
+	}
+	assert.Fail(t, "no heading", rule.Annotations["runbook_url"])
 }
 
 // assertTemplates: a label in a text is one that the expression leaves.
