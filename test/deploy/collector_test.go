@@ -130,7 +130,7 @@ func (c collector) files() (directories, inputs []string) {
 		switch last := path[len(path)-1]; {
 		case last == "directory":
 			directories = append(directories, text)
-		case last == "file" || strings.HasSuffix(last, "_file"):
+		case last == "file" || last == "filename" || strings.HasSuffix(last, "_file"):
 			inputs = append(inputs, text)
 		}
 	})

@@ -113,7 +113,7 @@ func (w workload) environment(t *testing.T) map[string]string {
 		values[variable.Name] = variable.Value
 		if variable.ValueFrom != nil {
 			require.NotNil(t, variable.ValueFrom.FieldRef, "a variable from a place that the test does not know")
-			value, known := map[string]string{"status.podIP": "192.0.2.1", "metadata.name": w.name + "-0"}[variable.ValueFrom.FieldRef.FieldPath]
+			value, known := map[string]string{"status.podIP": "192.0.2.1", "metadata.name": w.name + "-0", "spec.nodeName": "node"}[variable.ValueFrom.FieldRef.FieldPath]
 			require.True(t, known, variable.ValueFrom.FieldRef.FieldPath)
 			values[variable.Name] = value
 		}
