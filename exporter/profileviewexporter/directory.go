@@ -184,10 +184,7 @@ func (d *directory) restoreFile(ctx context.Context, to *store.Store, f filestor
 		return false, err
 	}
 	work := reservation.Meter(ctx, int64(len(compressed)))
-	raw, _, err := inflate.AppendMetered(nil, compressed, maxRestored, work)
-	if err == nil {
-		err = work.Use(int64(cap(raw)))
-	}
+	raw, _, err := inflate.Open(new([]byte), compressed, maxRestored, work)
 	if err != nil {
 		return false, err
 	}

@@ -91,12 +91,9 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pprofile.Pr
 }
 
 func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservation *memory.Reservation) (pd pprofile.Profiles, err error) {
-	plain := record
-	if !inflate.Plain(record) {
-		work := reservation.Meter(ctx, requestBytes)
-		if plain, _, err = inflate.AppendMetered(nil, record, m.config.MaxInflatedMiB<<20, work); err != nil {
-			return pd, err
-		}
+	plain, _, err := inflate.Open(new([]byte), record, m.config.MaxInflatedMiB<<20, reservation.Meter(ctx, requestBytes))
+	if err != nil {
+		return pd, err
 	}
 	needed, err := m.recordMemory(plain)
 	if err != nil {

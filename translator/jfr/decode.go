@@ -93,31 +93,27 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 	return t.write(payload)
 }
 
-// inflate returns the decompressed payload or labels, and the size for the statistics. what names them in errors. It appends to
+// inflate returns the decompressed payload or labels, and the size for the statistics. what names them in errors. It uses
 // buffer, unless the payload is plain.
 func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) (plain []byte, size int, err error) {
 	limit := t.opts.Limits.InflatedBytes
-	if inflate.Plain(payload) {
-		if len(payload) > limit {
-			return nil, 0, reader.TooLarge("bytes of the "+what, len(payload), limit)
-		}
-		return payload, len(payload), nil
-	}
-	plain, size, err = inflate.AppendMetered((*buffer)[:0], payload, limit, &t.meter)
-	*buffer = plain
+	plain, size, err = inflate.Open(buffer, payload, limit, &t.meter)
 	switch {
-	case err == nil:
-		err = t.meter.Use(int64(cap(plain)))
-	case t.meter.Err() == nil:
-		err = inflateError(err)
+	case err != nil:
+		return nil, size, inflateError(err)
+	case len(plain) > limit:
+		return nil, 0, reader.TooLarge("bytes of the "+what, len(plain), limit)
 	}
-	return plain, size, err
+	return plain, size, nil
 }
 
 // inflateError wraps an error of decompression with its class.
 func inflateError(err error) error {
-	if errors.Is(err, inflate.ErrTooLarge) {
+	switch {
+	case errors.Is(err, inflate.ErrTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	case errors.Is(err, inflate.ErrCorrupt):
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return fmt.Errorf("%w: %w", ErrMalformed, err)
+	return err
 }

@@ -138,18 +138,12 @@ const recordingMagic = "FLR\x00"
 // inflate returns the decompressed payload, and the size for the statistics.
 func (t *decoding) inflate(payload []byte) (raw []byte, size int, err error) {
 	limit := t.opts.Limits.InflatedBytes
-	if inflate.Plain(payload) {
-		if len(payload) > limit {
-			return nil, 0, pprofwire.TooLarge("bytes of the payload", len(payload), limit)
-		}
-		return payload, len(payload), nil
-	}
-	t.inflated, size, err = inflate.AppendMetered(t.inflated[:0], payload, limit, &t.meter)
+	raw, size, err = inflate.Open(&t.inflated, payload, limit, &t.meter)
 	switch {
-	case err == nil:
-		err = t.meter.Use(int64(cap(t.inflated)))
-	case t.meter.Err() == nil:
-		err = inflateError(err)
+	case err != nil:
+		return nil, size, inflateError(err)
+	case len(raw) > limit:
+		return nil, 0, pprofwire.TooLarge("bytes of the payload", len(raw), limit)
 	}
-	return t.inflated, size, err
+	return raw, size, nil
 }

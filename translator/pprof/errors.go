@@ -29,8 +29,11 @@ var (
 
 // inflateError adds the class to an error of decompression.
 func inflateError(err error) error {
-	if errors.Is(err, inflate.ErrTooLarge) {
+	switch {
+	case errors.Is(err, inflate.ErrTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	case errors.Is(err, inflate.ErrCorrupt):
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return fmt.Errorf("%w: %w", ErrMalformed, err)
+	return err
 }

@@ -47,6 +47,19 @@ func Append(dst, src []byte, limit int) ([]byte, error) {
 	return dst, err
 }
 
+// Open returns the plain form of src: src itself if it is [Plain], which limit does not apply to, or else the content of buffer, which it
+// overwrites. It is [AppendMetered], and leaves the memory of the content in use.
+func Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) (plain []byte, largest int, err error) {
+	if Plain(src) {
+		return src, len(src), nil
+	}
+	*buffer, largest, err = AppendMetered((*buffer)[:0], src, limit, work)
+	if err == nil {
+		err = work.Use(int64(cap(*buffer)))
+	}
+	return *buffer, largest, err
+}
+
 // AppendMetered is [Append] with a memory limit: it reserves memory before it allocates it, for the result, the outer layers and the
 // decompressor, beside what work already uses. The existing capacity of dst counts as soon as that is used. It returns an error of
 // the meter unchanged.

@@ -66,17 +66,11 @@ func Decode(
 // inflate returns the decompressed payload, and sets its size in the statistics.
 func (b *Builder) inflate(payload []byte) (plain []byte, err error) {
 	limit := b.options.Limits.InflatedBytes
-	if inflate.Plain(payload) {
-		if len(payload) > limit {
-			return nil, TooLarge("bytes of the payload", len(payload), limit)
-		}
-		b.stats.InflatedBytes = len(payload)
-		return payload, nil
+	plain, size, err := inflate.Open(new([]byte), payload, limit, b.meter)
+	if err == nil && len(plain) > limit {
+		return nil, TooLarge("bytes of the payload", len(plain), limit)
 	}
-	plain, b.stats.InflatedBytes, err = inflate.AppendMetered(nil, payload, limit, b.meter)
-	if err == nil {
-		err = b.meter.Use(int64(cap(plain)))
-	}
+	b.stats.InflatedBytes = size
 	return plain, err
 }
 
