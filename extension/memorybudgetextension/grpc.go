@@ -74,7 +74,6 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 	context.AfterFunc(ctx, func() {
 		stop()
 		timeout.Stop()
-		request.End()
 		request.Release()
 	})
 	return context.WithValue(ctx, arrivalKey{}, request), nil

@@ -75,9 +75,6 @@ func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.H
 // The caller must release the reservation of the message.
 func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.Arrival) (*memory.Reservation, error) {
 	body, err := request.Read(r.Context(), r.Body, r.ContentLength, workFactor)
-	if stalled := request.Complete(); stalled != nil {
-		return nil, stalled
-	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errTooSlow

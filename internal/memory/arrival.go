@@ -64,14 +64,7 @@ func (b *Budget) Arriving() int {
 	return len(b.arrivals)
 }
 
-// Complete says that the body has arrived, or never will. From then on the request cannot be ended. It returns [ErrStalled] if it was
-// ended before.
-func (a *Arrival) Complete() error {
-	a.End()
-	return a.cause(nil)
-}
-
-// End removes the request from those that can be ended. It reports whether it was one of them.
+// End says that the body has arrived, or never will: the request cannot be ended any more. It reports whether it could before.
 func (a *Arrival) End() bool {
 	b := a.budget
 	b.mu.Lock()
@@ -84,16 +77,34 @@ func (a *Arrival) End() bool {
 	return !a.ended.Load()
 }
 
+// Release ends the arrival, and releases the reservation.
+func (a *Arrival) Release() {
+	a.End()
+	a.Reservation.Release()
+}
+
 // Read reads the body to its end, and reserves its memory before that is allocated. announced is its length, or -1. The work on the
 // body is expected to need workFactor times its size in all. A large request reserves that as soon as its first bytes have arrived, so
 // that it waits with little read. Others, and those of unknown length, reserve the body while it grows. The error is io.EOF if the
-// body is empty, and [ErrStalled] if the request was ended. The caller must call [Arrival.Complete] in any case.
+// body is empty, [ErrStalled] if the request was ended, and [ErrCanceled] if ctx has. After it, the request cannot be ended.
 func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
 	a.counted.Store(true)
+	content, err := a.read(ctx, body, announced, workFactor)
+	a.End()
+	switch {
+	case a.ended.Load():
+		return nil, ErrStalled
+	case err != nil && errors.Is(err, context.Cause(ctx)):
+		return nil, canceled(ctx)
+	}
+	return content, err
+}
+
+func (a *Arrival) read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
 	overhead := a.Bytes()
 	var first [1]byte // Until it has arrived, no other memory is allocated.
 	if _, err := io.ReadFull(a.reader(body), first[:]); err != nil {
-		return nil, a.cause(err)
+		return nil, err
 	}
 	if announced > a.budget.size {
 		return nil, fmt.Errorf("%w: its body needs %d bytes, the budget has %d", ErrTooLarge, announced, a.budget.size)
@@ -113,7 +124,7 @@ func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, wor
 		case errors.Is(err, io.EOF):
 			return content, nil
 		case err != nil:
-			return nil, a.cause(err)
+			return nil, err
 		case len(content) == cap(content):
 			if content, err = a.enlarge(ctx, content, announced, workFactor, overhead); err != nil {
 				return nil, err
@@ -141,14 +152,6 @@ func (a *Arrival) enlarge(ctx context.Context, content []byte, announced, workFa
 		return nil, err
 	}
 	return append(make([]byte, 0, capacity), content...), nil
-}
-
-// cause returns [ErrStalled] if the request was ended, or else err.
-func (a *Arrival) cause(err error) error {
-	if a.ended.Load() {
-		return ErrStalled
-	}
-	return err
 }
 
 // reader returns a reader of the body that notes the progress.

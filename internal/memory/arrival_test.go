@@ -38,7 +38,6 @@ func TestRead(t *testing.T) {
 			require.NoError(t, err)
 			got, err := a.Read(t.Context(), bytes.NewReader(content), test.announced, testFactor)
 			require.NoError(t, err)
-			require.NoError(t, a.Complete())
 			assert.Equal(t, content, got)
 			assert.LessOrEqual(t, cap(got), test.capacity)
 			assert.GreaterOrEqual(t, a.Bytes(), int64(1000+cap(got)))
@@ -103,7 +102,7 @@ func arrive(t *testing.T, b *Budget, announced int64) (*sender, <-chan error) {
 	go func() {
 		defer a.Release()
 		_, err := a.Read(context.WithoutCancel(t.Context()), s, announced, testFactor)
-		result <- errors.Join(err, a.Complete())
+		result <- err
 	}()
 	return s, result
 }
@@ -229,7 +228,6 @@ func TestLargeWaitsAtTheDoor(t *testing.T) {
 				defer a.Release()
 				got, err := a.Read(t.Context(), bytes.NewReader(content), int64(len(content)), testFactor)
 				require.NoError(t, err)
-				require.NoError(t, a.Complete())
 				assert.Len(t, got, len(content))
 				assert.NoError(t, a.Grow(t.Context(), testFactor*int64(len(content))))
 				time.Sleep(time.Millisecond)

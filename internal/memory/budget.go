@@ -20,7 +20,13 @@ var (
 	ErrTooLarge = errors.New("request exceeds the memory budget")
 	// ErrExhausted says that other requests hold the budget. It is retryable: the same request may succeed later.
 	ErrExhausted = errors.New("memory budget exhausted")
+	// ErrCanceled says that the context of the work has ended. It wraps the cause of the context.
+	ErrCanceled = errors.New("the request was canceled")
 )
+
+func canceled(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", ErrCanceled, context.Cause(ctx))
+}
 
 const (
 	// A reservation of at most one part in ordinaryPart of the budget is ordinary. Others are large.
@@ -65,7 +71,7 @@ func (b *Budget) Used() (used, peak int64) {
 }
 
 // Reserve returns a new reservation of this many bytes, which the caller must release. It waits until the bytes are free, at most
-// for the wait of the budget or until ctx ends. The error wraps [ErrTooLarge] or [ErrExhausted], or is the cause of ctx.
+// for the wait of the budget or until ctx ends. The error wraps [ErrTooLarge], [ErrExhausted] or [ErrCanceled].
 func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error) {
 	r := b.begin()
 	if err := r.Grow(ctx, bytes); err != nil {
@@ -174,7 +180,7 @@ func (b *Budget) block(ctx context.Context, w *waiter) error {
 			return b.giveUp(w, fmt.Errorf("%w: %d bytes did not become free within %s, the budget has %d",
 				ErrExhausted, w.bytes, b.wait, b.size))
 		case <-ctx.Done():
-			return b.giveUp(w, context.Cause(ctx))
+			return b.giveUp(w, canceled(ctx))
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (r *Reservation) grow(ctx context.Context, total int64, arriving bool) erro
 func (r *Reservation) Meter(ctx context.Context, used int64) *meter.Meter {
 	return meter.New(used, func(total int64) error {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return canceled(ctx)
 		}
 		return r.Grow(ctx, total)
 	})

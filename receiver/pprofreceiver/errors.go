@@ -104,6 +104,8 @@ func classify(err error) class {
 		return classTooLarge
 	case errors.Is(err, memory.ErrExhausted):
 		return classMemory
+	case errors.Is(err, memory.ErrCanceled):
+		return classAborted
 	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, text.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
 		return classMalformed
 	case errors.Is(err, pprof.ErrNotPprof):

@@ -5,7 +5,6 @@ package pprofreceiver
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -16,8 +15,7 @@ import (
 // workFactor is the memory that the translation of a large payload usually needs in all, as a multiple of its size on the wire.
 const workFactor = 8
 
-// requestMemory is the memory of one request or fetch: what it has reserved in the budget, and the meter of what it uses. All numbers
-// are bytes.
+// requestMemory is the memory of one request or fetch: what it holds, and the meter of what it uses. All numbers are bytes.
 type requestMemory struct {
 	*meter.Meter
 	arrival *memory.Arrival
@@ -31,42 +29,18 @@ type requestMemory struct {
 func (in *intake) begin(ctx context.Context, base int64, abort func()) (*requestMemory, error) {
 	arrival, err := in.budget.Arrive(ctx, base, abort)
 	if err != nil {
-		return nil, reserveError(ctx, err)
+		return nil, err
 	}
-	m := &requestMemory{arrival: arrival, base: base}
-	m.Meter = meter.New(base, func(total int64) error {
-		if ctx.Err() != nil {
-			return canceled(ctx) // The client may have left while its payload is translated.
-		}
-		return reserveError(ctx, arrival.Grow(ctx, total))
-	})
-	return m, nil
-}
-
-// reserveError returns the error of a reservation, or that of a client that has left.
-func reserveError(ctx context.Context, err error) error {
-	if err == nil || isAny(err, memory.ErrTooLarge, memory.ErrExhausted) {
-		return err
-	}
-	return canceled(ctx)
+	return &requestMemory{Meter: arrival.Meter(ctx, base), arrival: arrival, base: base}, nil
 }
 
 // end releases all memory.
-func (m *requestMemory) end() {
-	m.arrival.End()
-	m.arrival.Release()
-}
+func (m *requestMemory) end() { m.arrival.Release() }
 
 // read reads a body to its end, and keeps it. announced is its announced length, or -1. If it is empty, the error is io.EOF.
 func (m *requestMemory) read(ctx context.Context, body io.Reader, announced int64) ([]byte, error) {
 	content, err := m.arrival.Read(ctx, body, announced, workFactor)
-	if stalled := m.arrival.Complete(); stalled != nil {
-		return nil, stalled
-	}
 	if err != nil {
-		if errors.Is(err, context.Cause(ctx)) {
-			err = canceled(ctx)
-		}
 		return nil, err
 	}
 	return content, m.Use(int64(cap(content)))
@@ -74,21 +48,14 @@ func (m *requestMemory) read(ctx context.Context, body io.Reader, announced int6
 
 // inflate decompresses a body that contains profiles, and keeps the result.
 func (m *requestMemory) inflate(body []byte, limit int) ([]byte, error) {
-	if inflate.Plain(body) {
-		return body, nil
-	}
-	plain, _, err := inflate.AppendMetered(nil, body, limit, m.Meter)
-	if err != nil {
-		return nil, err
-	}
-	return plain, m.Use(int64(cap(plain)))
+	plain, _, err := inflate.Open(new([]byte), body, limit, m.Meter)
+	return plain, err
 }
 
-// keepOnly reserves exactly this many bytes and the base, instead of everything before. Content that was read must not be used
-// afterwards.
+// keepOnly holds exactly this many bytes and the base, instead of everything before. Content that was read must not be used afterwards.
 func (m *requestMemory) keepOnly(ctx context.Context, bytes int64) error {
 	if err := m.arrival.Grow(ctx, m.base+bytes); err != nil {
-		return reserveError(ctx, err)
+		return err
 	}
 	m.arrival.Shrink(m.base + bytes)
 	return nil

@@ -36,7 +36,7 @@ func (c *collector) reserve(ctx context.Context, t *tracker, samples int, m *req
 	t.next.Release()
 	next, err := c.in.budget.Reserve(ctx, bytes)
 	t.next = next
-	return reserveError(ctx, err)
+	return err
 }
 
 // remember counts the counters of the profile that was applied last, instead of those before. Where all trackers together have
