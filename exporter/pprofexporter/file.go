@@ -89,17 +89,13 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.store == nil {
 		return errors.New("cannot write profiles before the start")
 	}
-	ctx, working := delivery.BeginWork(ctx)
-	defer working.Release()
-	payloads := d.encoder.AllReserving(pd, working.Part(ctx))
-	gzip := working.Part(ctx)
-	return delivery.Deliver(ctx, pd, payloads, d.telemetry.Telemetry, func(payload *pprof.Payload) error {
-		return d.write(ctx, payload, working, meter.New(0, gzip))
+	return delivery.Deliver(ctx, pd, d.encoder, d.telemetry.Telemetry, func(payload *pprof.Payload, work *meter.Meter) error {
+		return d.write(ctx, payload, work)
 	})
 }
 
 // write writes one file. Its error is a refusal if a retry would fail in the same way.
-func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, working *delivery.WorkingMemory, work *meter.Meter) error {
+func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, work *meter.Meter) error {
 	name := d.template.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: payload.ProfileType,
@@ -114,10 +110,10 @@ func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, wor
 	case err == nil:
 		d.health.ok()
 		return nil
-	case working.Failed():
-		return err
 	case errors.Is(err, pprof.ErrTooLarge):
 		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
+	case work.Err() != nil:
+		return err
 	}
 	reason := failedOther
 	switch filestore.ClassOf(err) {

@@ -96,11 +96,10 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.client.Client == nil {
 		return errors.New("cannot send profiles before the start")
 	}
-	ctx, working := delivery.BeginWork(ctx)
-	defer working.Release()
-	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: working.Part(ctx), reserveGzip: working.Part(ctx)}
-	progress := delivery.NewProgress(pd)
-	reserve := working.Part(ctx)
+	progress := delivery.Begin(ctx, pd)
+	defer progress.Release()
+	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: progress.Part(ctx), reserveGzip: progress.Part(ctx)}
+	reserve := progress.Part(ctx)
 	payloads := d.encoder.AllReserving(pd, func(bytes int64) error {
 		return d.retryAfterFlush(ctx, batch, progress, func() error { return reserve(bytes) })
 	})

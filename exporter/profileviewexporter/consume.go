@@ -26,12 +26,9 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 	}
 	tenant := v.cfg.Tenant.Of(ctx)
 	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
-	ctx, working := delivery.BeginWork(context.WithoutCancel(ctx))
-	defer working.Release()
-	payloads := v.encoder.AllReserving(pd, working.Part(ctx))
-	storing := working.Part(ctx)
-	return delivery.Deliver(ctx, pd, payloads, v.telemetry.Telemetry, func(payload *pprof.Payload) error {
-		err := v.addPprof(ctx, payload, tenant, storing)
+	ctx = context.WithoutCancel(ctx)
+	return delivery.Deliver(ctx, pd, v.encoder, v.telemetry.Telemetry, func(payload *pprof.Payload, work *meter.Meter) error {
+		err := v.addPprof(ctx, payload, tenant, work)
 		if errors.Is(err, pprof.ErrTooLarge) {
 			return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 		}
@@ -40,7 +37,7 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 }
 
 // addPprof adds one pprof to the store, and to the directory. A pprof that is larger than max_memory is refused.
-func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, tenant string, part func(bytes int64) error) error {
+func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, tenant string, work *meter.Meter) error {
 	u := store.Upload{
 		Resource: store.NewResource(tenant, payload.Resource.Attributes()), Type: payload.ProfileType, ID: payload.ProfileID,
 		Duration: time.Duration(min(payload.DurationNano, math.MaxInt64)), Pprof: payload.Pprof,
@@ -48,7 +45,7 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, ten
 	if nanos := int64(payload.Time); nanos > 0 {
 		u.Time = time.Unix(0, nanos)
 	}
-	p, err := v.store.Add(u, meter.New(0, part))
+	p, err := v.store.Add(u, work)
 	switch {
 	case errors.Is(err, store.ErrTooLarge):
 		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
@@ -58,7 +55,8 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, ten
 		return fmt.Errorf("cannot store a profile: %w", err)
 	}
 	if p != nil {
-		v.directory.write(ctx, payload, tenant, meter.New(0, part))
+		work.Set(0) // The store has what it needs.
+		v.directory.write(ctx, payload, tenant, work)
 	}
 	v.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 	return nil

@@ -35,7 +35,7 @@ const (
 	keptPart = 8
 )
 
-// Budget is a number of bytes that reservations share. Safe for concurrent use.
+// Budget is a number of bytes that reservations share. Safe for concurrent use. A component has none before its start: nil has no limit.
 type Budget struct {
 	size int64
 	wait time.Duration
@@ -119,6 +119,9 @@ func (b *Budget) Count(bytes int64) {
 }
 
 func (b *Budget) begin() *Reservation {
+	if b == nil {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.begun++

@@ -48,15 +48,14 @@ func (t *Translator) Start(host component.Host) error {
 }
 
 // Translate translates the profiling records among logs, counts the result, logs refused records, and calls next with the
-// profiles. It reserves their memory until next returns. If the memory budget is
-// exhausted, it does not call next and returns a retryable error. Otherwise it returns the error of next.
+// profiles. It returns the error of next. Without memory for them, it does not call next, and the error is retryable.
 func (t *Translator) Translate(
 	ctx context.Context, logs plog.Logs, next func(context.Context, pprofile.Profiles, *splunk.Result) error,
 ) error {
 	reservation := memory.FromContext(ctx)
-	if shared := t.budget.Load(); reservation == nil && shared != nil {
+	if reservation == nil {
 		var err error
-		if reservation, err = shared.Reserve(ctx, 0); err != nil {
+		if reservation, err = t.budget.Load().Reserve(ctx, 0); err != nil {
 			return err
 		}
 		defer reservation.Release()

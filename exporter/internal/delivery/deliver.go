@@ -11,18 +11,22 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Deliver calls write with each payload of a message, one after the other. write must not use the payload after it has
-// returned. If write returns a [Refusal], Deliver continues; after any other error it stops. The error is that of [Progress.End].
+// Deliver encodes a message and calls write with each payload, one after the other. write must not use the payload after it has
+// returned. work counts its memory. If write returns a [Refusal], Deliver continues; after any other error it stops. The error is that of
+// [Progress.End].
 func Deliver(
-	ctx context.Context, pd pprofile.Profiles, payloads iter.Seq2[pprof.Payload, error], t *Telemetry,
-	write func(*pprof.Payload) error,
+	ctx context.Context, pd pprofile.Profiles, encoder *pprof.Encoder, t *Telemetry,
+	write func(payload *pprof.Payload, work *meter.Meter) error,
 ) error {
-	p := NewProgress(pd)
+	p := Begin(ctx, pd)
+	defer p.Release()
+	payloads, writing := encoder.AllReserving(pd, p.Part(ctx)), p.Part(ctx)
 	err := p.Each(ctx, payloads, func(payload *pprof.Payload) error {
-		err := write(payload)
+		err := write(payload, meter.New(0, writing))
 		if err == nil {
 			p.Done(PositionsOf(payload)...)
 		}

@@ -30,7 +30,8 @@ var errDisk = errors.New("disk trouble")
 // deliverTo delivers a request and returns the services for which write was called. fail returns the error of write.
 func deliverTo(ctx context.Context, pd pprofile.Profiles, fail func(service string) error) ([]string, []*Refusal, error) {
 	var services []string
-	p := NewProgress(pd)
+	p := Begin(ctx, pd)
+	defer p.Release()
 	err := p.Each(ctx, pprof.NewEncoder(pprof.EncodeOptions{}).All(pd), func(payload *pprof.Payload) error {
 		service, _ := payload.Resource.Attributes().Get("service.name")
 		services = append(services, service.Str())

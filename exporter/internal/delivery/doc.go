@@ -3,7 +3,6 @@
 
 // Package delivery has the code that the exporters pprof and profile_view share.
 //
-// An [Exporter] keeps the memory of each message reserved, also in the queue. [Deliver] encodes a message and passes each
-// pprof to a function that writes it. Its error separates profiles to retry from dropped ones. A [WorkingMemory] reserves the memory
-// for this, and [Telemetry] counts the results.
+// An [Exporter] keeps the memory of each message, also in the queue. [Deliver] encodes a message and passes each pprof to a function
+// that writes it. Its error separates profiles to retry from dropped ones. [Telemetry] counts the results.
 package delivery // import "github.com/otelpprof/otelpprof/exporter/internal/delivery"

@@ -145,9 +145,6 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 
 // BeginCopy reserves the memory of a copy of a message. The caller must release the reservation.
 func (e *Exporter) BeginCopy(ctx context.Context, pd pprofile.Profiles) (*memory.Reservation, error) {
-	if e.budget == nil {
-		return nil, nil //nolint:nilnil // exporterhelper returns the error
-	}
 	return e.budget.Reserve(ctx, size.Of(pd))
 }
 
@@ -171,7 +168,7 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 func (e *Exporter) export(ctx context.Context, r xexporterhelper.Request) error {
 	one := r.(*request)
 	reservation := one.reservation
-	if reservation == nil && e.budget != nil {
+	if reservation == nil {
 		var err error
 		if reservation, err = e.budget.Reserve(ctx, 0); err != nil {
 			return err

@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -29,16 +31,18 @@ func PositionsOf(payload *pprof.Payload) []Position {
 	return positions
 }
 
-// Progress records which profiles of a request need no retry: those that were delivered or refused.
+// Progress is the work on one request: its memory, and which profiles need no retry, since they were delivered or refused.
 type Progress struct {
 	pd       pprofile.Profiles
 	handled  map[Position]struct{}
 	refusals []*Refusal
+	message  *memory.Reservation
+	parts    []*memory.Reservation
 }
 
-// NewProgress returns a Progress in which no profile is handled.
-func NewProgress(pd pprofile.Profiles) *Progress {
-	return &Progress{pd: pd, handled: map[Position]struct{}{}}
+// Begin begins the work on the request of ctx. The caller must call Release.
+func Begin(ctx context.Context, pd pprofile.Profiles) *Progress {
+	return &Progress{pd: pd, handled: map[Position]struct{}{}, message: memory.FromContext(ctx)}
 }
 
 // Done records that profiles were delivered.
@@ -75,10 +79,9 @@ func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
 }
 
 // rest returns a copy with the profiles that were not handled. If none were handled, or there is no memory for a copy, it
-// returns the message itself, and all is true. The memory of the copy is reserved only until the working memory is released: after
-// that the copy replaces the message.
+// returns the message itself, and all is true. The memory of the copy counts until Release: then the copy replaces the message.
 func (p *Progress) rest(ctx context.Context) (remaining pprofile.Profiles, all bool) {
-	if len(p.handled) == 0 || reserveCopy(ctx, p.pd) != nil {
+	if len(p.handled) == 0 || p.Part(ctx)(size.Of(p.pd)) != nil {
 		return p.pd, true
 	}
 	remaining = pprofile.NewProfiles()
