@@ -203,7 +203,8 @@ func (c *controlPlane) assertPorts(t *testing.T) {
 		selected := selector(t, object{"spec": object{"selector": object{"matchLabels": labels}}})
 		pods := c.pods(t, namespace, selected)
 		require.NotEmpty(t, pods, "%s selects no pods", name(policy))
-		for _, rule := range at(policy, "spec", "ingress").([]any) {
+		rules, _ := at(policy, "spec", "ingress").([]any) // a policy for egress has none
+		for _, rule := range rules {
 			for _, port := range at(rule, "ports").([]any) {
 				assert.True(t, hasPort(pods, at(port, "port")), "%s allows %v, which no pod has", name(policy), at(port, "port"))
 			}
