@@ -27,7 +27,6 @@ const (
 	defaultMaxConnections        = 1000
 	defaultMaxConcurrentRequests = 64
 	defaultConcurrencyWait       = 5 * time.Second
-	defaultRetryAfter            = 5 * time.Second
 )
 
 // ServerConfig configures the HTTP server.
@@ -57,9 +56,6 @@ type ServerConfig struct {
 	// ConcurrencyWait is how long a request above these limits waits before it is refused.
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
 
-	// RetryAfter is the Retry-After of retryable refusals.
-	RetryAfter time.Duration `mapstructure:"retry_after"`
-
 	// LegacyFormats accepts the text and binary formats, older than profile.proto, that google/pprof reads.
 	LegacyFormats bool `mapstructure:"legacy_formats"`
 
@@ -88,13 +84,15 @@ func defaultServerConfig() ServerConfig {
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
 		TenantFrom:            TenantFromHeader,
 		ConcurrencyWait:       defaultConcurrencyWait,
-		RetryAfter:            defaultRetryAfter,
 	}
 }
 
 // Replaced has the options of earlier versions, and what to do instead.
 func (*ServerConfig) Replaced() map[string]string {
-	return map[string]string{"max_concurrent_bytes": "the extension memory_budget limits the memory of all requests"}
+	return map[string]string{
+		"max_concurrent_bytes": "the extension memory_budget limits the memory of all requests",
+		"retry_after":          "remove it: retryable refusals have Retry-After: " + retryAfter,
+	}
 }
 
 // Validate checks the options that confighttp does not check.
@@ -120,9 +118,6 @@ func (cfg *ServerConfig) Validate() error {
 		errs = append(errs, fmt.Errorf("tenant_from %q needs auth", cfg.TenantFrom))
 	}
 	errs = append(errs, configcheck.NotNegative("concurrency_wait", cfg.ConcurrencyWait))
-	if cfg.RetryAfter < time.Second {
-		errs = append(errs, fmt.Errorf("retry_after must be at least 1s, is %s", cfg.RetryAfter))
-	}
 	if write := cfg.HTTP.WriteTimeout; write > 0 && write < cfg.HTTP.ReadTimeout {
 		errs = append(errs, fmt.Errorf("write_timeout must not be below read_timeout, %s, since it includes the time to read the body, is %s",
 			cfg.HTTP.ReadTimeout, write))

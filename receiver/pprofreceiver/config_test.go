@@ -116,7 +116,6 @@ func TestLoadAll(t *testing.T) {
 	assert.Equal(t, 7, server.MaxConcurrentRequests)
 	assert.Equal(t, TenantFromAddress, server.TenantFrom)
 	assert.Zero(t, server.ConcurrencyWait)
-	assert.Equal(t, 30*time.Second, server.RetryAfter)
 	assert.True(t, server.LegacyFormats)
 	assert.Equal(t, 5*time.Second, server.HTTP.ReadTimeout)
 	assert.Equal(t, []headerAttribute{{"X-Host", "host.name"}, {"X-Service", "service.name"}}, headerAttributes(server.ResourceHeaders))

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -195,6 +194,9 @@ func (s *server) shutdownError(err error) error {
 	return err
 }
 
+// retryAfter is after how many seconds a client should repeat a request that was refused for now.
+const retryAfter = "5"
+
 // refuse counts the error of a request and answers with it.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err error) {
 	class := classify(err)
@@ -202,7 +204,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err er
 	one.metrics.refused(r.Context(), class)
 	s.set.Logger.Debug("Refused a request", zap.String("api", one.name), zap.String("reason", f.reason), zap.Error(err))
 	if f.retryable {
-		w.Header().Set("Retry-After", seconds(s.cfg.RetryAfter))
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) { // Otherwise reading has ended.
 		drain(w, r)
@@ -222,11 +224,6 @@ func drain(w http.ResponseWriter, r *http.Request) {
 	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) == nil {
 		_, _ = io.CopyN(io.Discard, r.Body, drainedBytes)
 	}
-}
-
-// seconds rounds up: a client that retries too early would be refused again.
-func seconds(d time.Duration) string {
-	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
 func succeedEmpty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }

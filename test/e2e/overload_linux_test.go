@@ -47,7 +47,6 @@ receivers:
       max_concurrent_requests: 16
       max_concurrent_requests_per_tenant: 12
       concurrency_wait: 1s
-      retry_after: 1s
       read_header_timeout: 60s # the processors are busy with other things, too
       read_timeout: 120s
       write_timeout: 180s
