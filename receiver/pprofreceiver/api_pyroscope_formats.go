@@ -5,13 +5,18 @@ package pprofreceiver
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 )
+
+// defaultSampleRate is Pyroscope's default, in samples per second.
+const defaultSampleRate = 100
 
 // ingestFormat returns the format of a request. The parameter format or the Content-Type names it. Without a name it is
 // pprof, unless the body looks like collapsed stacks, which are Pyroscope's default.
@@ -23,6 +28,8 @@ func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentTyp
 	}
 	isForm := strings.Contains(strings.ToLower(contentType), typeForm)
 	switch {
+	case name == formatJFR:
+		return s.recordingFormat(nil, query), nil
 	case name == formatPprof, name == "" && (isForm || !collapsed.IsText(body)):
 		return s.pprof, nil
 	case name == "":
@@ -36,6 +43,15 @@ func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentTyp
 		return format, nil
 	}
 	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, formatPprof, formatJFR, textFormats)
+}
+
+// recordingFormat returns the format of a recording with these labels. The query has the sample rate for recordings without one.
+func (s *server) recordingFormat(labels []byte, query url.Values) payloadFormat {
+	rate, err := strconv.ParseInt(query.Get("sampleRate"), 10, 64)
+	if err != nil || rate <= 0 || rate > int64(time.Second) {
+		rate = defaultSampleRate
+	}
+	return s.intake.jfrFormat(labels, time.Second/time.Duration(rate))
 }
 
 // setFromCounts sets the type of values from the query, for formats without a type. If the name of the application ends

@@ -29,6 +29,7 @@ const (
 	fieldPrevious    = "prev_profile"
 	fieldSampleTypes = "sample_type_config"
 	fieldJFR         = "jfr"
+	fieldLabels      = "labels"
 	// maxIngestParts is above the number of parts that clients send: the profile, the previous profile, and the sample
 	// types.
 	maxIngestParts = 16
@@ -58,9 +59,6 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	if err := setFromIngestQuery(&source, query); err != nil {
 		return err
 	}
-	if query.Get("format") == formatJFR {
-		return s.readIngestRecording(ctx, r, payloads, body, source, query)
-	}
 	contentType := r.Header.Get("Content-Type")
 	format, err := s.ingestFormat(&source, query, contentType, body)
 	if err != nil {
@@ -70,13 +68,13 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 		return err
 	}
 	boundary, isForm, err := form.Boundary(contentType)
-	_, isPprof := format.(pprofFormat)
+	_, isText := format.(textFormat)
 	switch {
 	case err != nil:
 		return err
 	case !isForm:
 		return payloads.add(ctx, payload{format: format, content: body, source: source, times: ingestTimes(query)})
-	case !isPprof:
+	case isText:
 		return refuse(classUnknownFormat, "format %.32q is not supported in a form, only %q is", query.Get("format"), formatPprof)
 	}
 	if body, err = payloads.memory.inflate(body, s.intake.limits.InflatedBytes); err != nil {
@@ -116,8 +114,7 @@ func ingestTimes(query url.Values) (t times) {
 
 // readIngestForm reads the fields of a form, in any order.
 func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *form.Reader, source pprof.Source, query url.Values) error {
-	var profile []byte
-	var jfr recording
+	var profile, recording, labels []byte
 	found := false
 	for {
 		part, err := fields.Next()
@@ -147,25 +144,26 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *fo
 		case fieldPrevious:
 			return refuse(classUnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not supported, update the client", fieldPrevious)
 		case fieldJFR:
-			if jfr.content != nil {
+			if recording != nil {
 				return refuse(classMalformed, "the form has more than one field %q", fieldJFR)
 			}
-			jfr.content = part.Content
+			recording = part.Content
 		case fieldLabels:
-			jfr.labels = part.Content
+			labels = part.Content
 		default:
 			payloads.metrics.ignored(ctx, 1)
 		}
 	}
+	format := s.pprof
 	switch {
-	case found && jfr.content != nil:
+	case found && recording != nil:
 		return refuse(classMalformed, "the form has a field %q and a field %q", fieldProfile, fieldJFR)
-	case jfr.content != nil:
-		return s.addRecording(ctx, payloads, jfr, source, query)
+	case recording != nil:
+		format, profile = s.recordingFormat(labels, query), recording
 	case !found:
 		return refuse(classMalformed, "the form has no field %q, nor %q", fieldProfile, fieldJFR)
 	}
-	return payloads.add(ctx, payload{format: s.pprof, content: profile, source: source, times: ingestTimes(query)})
+	return payloads.add(ctx, payload{format: format, content: profile, source: source, times: ingestTimes(query)})
 }
 
 // malformedUnless returns the class of a parse error: its own class, or else malformed.

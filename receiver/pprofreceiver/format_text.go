@@ -16,6 +16,7 @@ import (
 
 // The formats that a request can name, in addition to formatPprof.
 const (
+	formatJFR        = "jfr"
 	formatFolded     = "folded"
 	formatGroups     = "groups" // Pyroscope's name of formatFolded
 	formatLines      = "lines"
@@ -24,7 +25,7 @@ const (
 	formatSpeedscope = "speedscope"
 	formatPerfScript = "perf_script"
 
-	// textFormats has all of them, for errors.
+	// textFormats has those of texts, for errors.
 	textFormats = formatFolded + ", " + formatGroups + ", " + formatLines + ", " + formatTrie + ", " + formatTree + ", " +
 		formatSpeedscope + ", " + formatPerfScript
 )
