@@ -4,9 +4,6 @@
 package jfr
 
 import (
-	"errors"
-	"fmt"
-
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -93,27 +90,8 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 	return t.write(payload)
 }
 
-// inflate returns the decompressed payload or labels, and the size for the statistics. what names them in errors. It uses
-// buffer, unless the payload is plain.
+// inflate returns the decompressed payload or labels, and the size for the statistics. what names them in errors.
 func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) (plain []byte, size int, err error) {
-	limit := t.opts.Limits.InflatedBytes
-	plain, size, err = inflate.Open(buffer, payload, limit, &t.meter)
-	switch {
-	case err != nil:
-		return nil, size, inflateError(err)
-	case len(plain) > limit:
-		return nil, 0, reader.TooLarge("bytes of the "+what, len(plain), limit)
-	}
-	return plain, size, nil
-}
-
-// inflateError wraps an error of decompression with its class.
-func inflateError(err error) error {
-	switch {
-	case errors.Is(err, inflate.ErrTooLarge):
-		return fmt.Errorf("%w: %w", ErrTooLarge, err)
-	case errors.Is(err, inflate.ErrCorrupt):
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	return err
+	named := inflate.Payload{Name: what, Malformed: ErrMalformed, TooLarge: ErrTooLarge}
+	return named.Open(buffer, payload, t.opts.Limits.InflatedBytes, &t.meter)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
 )
 
@@ -112,7 +111,7 @@ func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeS
 
 func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t.begin(&d.opts, src)
-	raw, size, err := t.inflate(payload)
+	raw, size, err := inflatePayload.Open(&t.inflated, payload, t.opts.Limits.InflatedBytes, &t.meter)
 	if err != nil {
 		return pprofile.Profiles{}, DecodeStats{InflatedBytes: size}, err
 	}
@@ -132,18 +131,8 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	return pd, t.stats, err
 }
 
+// inflatePayload decompresses payloads.
+var inflatePayload = inflate.Payload{Name: "payload", Malformed: ErrMalformed, TooLarge: ErrTooLarge}
+
 // recordingMagic begins every JFR recording. No pprof begins with it: the wire type of the first byte does not exist.
 const recordingMagic = "FLR\x00"
-
-// inflate returns the decompressed payload, and the size for the statistics.
-func (t *decoding) inflate(payload []byte) (raw []byte, size int, err error) {
-	limit := t.opts.Limits.InflatedBytes
-	raw, size, err = inflate.Open(&t.inflated, payload, limit, &t.meter)
-	switch {
-	case err != nil:
-		return nil, size, inflateError(err)
-	case len(raw) > limit:
-		return nil, 0, pprofwire.TooLarge("bytes of the payload", len(raw), limit)
-	}
-	return raw, size, nil
-}

@@ -5,9 +5,7 @@ package pprof
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -26,14 +24,3 @@ var (
 	// ErrRecording reports that the payload is a recording of JDK Flight Recorder, which translator/jfr decodes.
 	ErrRecording = errors.New("not a pprof but a JFR recording")
 )
-
-// inflateError adds the class to an error of decompression.
-func inflateError(err error) error {
-	switch {
-	case errors.Is(err, inflate.ErrTooLarge):
-		return fmt.Errorf("%w: %w", ErrTooLarge, err)
-	case errors.Is(err, inflate.ErrCorrupt):
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	return err
-}

@@ -60,6 +60,27 @@ func Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) (plain []byt
 	return *buffer, largest, err
 }
 
+// Payload is what the errors of a decoder say of its payloads: their name, such as recording, and its classes of errors.
+type Payload struct {
+	Name                string
+	Malformed, TooLarge error
+}
+
+// Open is the function [Open], but the limit is also for a payload that is not compressed, and an error that is not of the meter has
+// a class of the decoder.
+func (p Payload) Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) (plain []byte, largest int, err error) {
+	plain, largest, err = Open(buffer, src, limit, work)
+	switch {
+	case err == nil && len(plain) > limit:
+		return nil, 0, fmt.Errorf("%w: bytes of the %s: %d, the limit is %d", p.TooLarge, p.Name, len(plain), limit)
+	case errors.Is(err, ErrTooLarge):
+		err = fmt.Errorf("%w: %w", p.TooLarge, err)
+	case errors.Is(err, ErrCorrupt):
+		err = fmt.Errorf("%w: %w", p.Malformed, err)
+	}
+	return plain, largest, err
+}
+
 // AppendMetered is [Append] with a memory limit: it reserves memory before it allocates it, for the result, the outer layers and the
 // decompressor, beside what work already uses. The existing capacity of dst counts as soon as that is used. It returns an error of
 // the meter unchanged.

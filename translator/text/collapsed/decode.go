@@ -43,7 +43,7 @@ const payloadFormat = "collapsed"
 // in src.SampleTypes, or samples/count. The result shares no memory with payload. Equal stacks become one sample. The
 // format has no times.
 //
-// The error is [text.ErrMalformed], [text.ErrTooLarge], an error of decompression, or an error that src.Reserve returned.
+// The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options.Options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period))}

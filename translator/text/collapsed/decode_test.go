@@ -124,6 +124,7 @@ func TestRefusals(t *testing.T) {
 		"a control character":  {payload: "a;b\x00c 1", class: text.ErrMalformed, says: `column 4: a frame has the control character '\x00'`},
 		"too many samples":     {payload: "a 1\nb 1\nc 1", class: text.ErrTooLarge, says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
 		"too deep":             {payload: "a;a;a;a 1", class: text.ErrTooLarge, says: "line 1: profile exceeds a limit: locations of a sample: 4, the limit is 3"},
+		"damaged gzip":         {payload: "\x1f\x8b\x08", class: text.ErrMalformed, says: "cannot inflate gzip"},
 		"too long":             {payload: strings.Repeat("a 1\n", 51), class: text.ErrTooLarge, says: "bytes of the payload: 204, the limit is 200"},
 		"trie ends":            {payload: "\x00\x00\x01\x02a", form: collapsed.Trie, class: text.ErrMalformed, says: "byte 4: a name has 2 bytes, 1 are left"},
 		"trie has no value":    {payload: "\x00", form: collapsed.Trie, class: text.ErrMalformed, says: "byte 1: the payload ends, want a value"},

@@ -23,7 +23,7 @@ const payloadFormat = "speedscope"
 // counts of samples. If the first of src.SampleTypes has the same unit, it replaces the type. The format has no absolute
 // times.
 //
-// The error is [text.ErrMalformed], [text.ErrTooLarge], an error of decompression, or an error that src.Reserve returned.
+// The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: text.ErrMalformed, Continue: b.Continue}, types: src.SampleTypes}

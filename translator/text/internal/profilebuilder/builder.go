@@ -55,24 +55,17 @@ func Decode(
 	options.Limits = limits.WithDefaults(options.Limits, pprof.DefaultLimits())
 	b := &Builder{dict: dictionary.New(), src: src, options: options, payload: payload, format: format}
 	b.meter = meter.New(baseBytes, src.Reserve)
-	plain, err := b.inflate(payload)
-	if err != nil {
-		return pprofile.Profiles{}, b.statsOfRefused(), err
+	var buffer, plain []byte
+	plain, b.stats.InflatedBytes, b.err = inflatePayload.Open(&buffer, payload, options.Limits.InflatedBytes, b.meter)
+	if b.err != nil {
+		return pprofile.Profiles{}, b.statsOfRefused(), b.err
 	}
 	read(b, plain)
 	return b.finish()
 }
 
-// inflate returns the decompressed payload, and sets its size in the statistics.
-func (b *Builder) inflate(payload []byte) (plain []byte, err error) {
-	limit := b.options.Limits.InflatedBytes
-	plain, size, err := inflate.Open(new([]byte), payload, limit, b.meter)
-	if err == nil && len(plain) > limit {
-		return nil, TooLarge("bytes of the payload", len(plain), limit)
-	}
-	b.stats.InflatedBytes = size
-	return plain, err
-}
+// inflatePayload decompresses payloads.
+var inflatePayload = inflate.Payload{Name: "payload", Malformed: text.ErrMalformed, TooLarge: text.ErrTooLarge}
 
 // Err returns the first error.
 func (b *Builder) Err() error { return b.err }
