@@ -24,7 +24,7 @@ func number(to []byte, field protowire.Number, value uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), value)
 }
 
-func message(to []byte, field protowire.Number, content []byte) []byte {
+func messageOf(to []byte, field protowire.Number, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), content)
 }
 
@@ -34,13 +34,13 @@ func snapshotOf(labels map[string]string) []byte {
 	id := uint64(0)
 	add := func(text string) uint64 {
 		id++
-		snapshot = message(snapshot, snapshotStrings, message(number(nil, entryKey, id), entryValue, []byte(text)))
+		snapshot = messageOf(snapshot, snapshotStrings, messageOf(number(nil, entryKey, id), entryValue, []byte(text)))
 		return id
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		context = message(context, contextLabels, number(number(nil, entryKey, add(key)), entryValue, add(labels[key])))
+		context = messageOf(context, contextLabels, number(number(nil, entryKey, add(key)), entryValue, add(labels[key])))
 	}
-	return message(snapshot, snapshotContexts, message(number(nil, entryKey, 1), entryValue, context))
+	return messageOf(snapshot, snapshotContexts, messageOf(number(nil, entryKey, 1), entryValue, context))
 }
 
 // TestLabels checks what becomes of the labels of a context.
@@ -158,8 +158,8 @@ func TestBadLabels(t *testing.T) {
 		says   string
 	}{
 		"no proto":     {[]byte{0xff}, ErrMalformed, "cannot read the labels snapshot"},
-		"no entry":     {message(nil, snapshotStrings, []byte{0x0a, 0x05}), ErrMalformed, "cannot read the labels snapshot"},
-		"no context":   {message(nil, snapshotContexts, message(nil, entryValue, []byte{0x0a, 0x05})), ErrMalformed, "cannot read the labels snapshot"},
+		"no entry":     {messageOf(nil, snapshotStrings, []byte{0x0a, 0x05}), ErrMalformed, "cannot read the labels snapshot"},
+		"no context":   {messageOf(nil, snapshotContexts, messageOf(nil, entryValue, []byte{0x0a, 0x05})), ErrMalformed, "cannot read the labels snapshot"},
 		"many labels":  {snapshotOf(many), ErrTooLarge, "labels of a context: 129, the limit is 128"},
 		"long string":  {snapshotOf(map[string]string{"a": strings.Repeat("x", 1<<20+1)}), ErrTooLarge, "bytes of a string of the labels"},
 		"broken gzip":  {profiletest.Gzip(t, jfrtest.Labels())[:20], ErrMalformed, "inflate"},
@@ -172,6 +172,6 @@ func TestBadLabels(t *testing.T) {
 			assert.NotEqual(t, errors.Is(err, ErrMalformed), errors.Is(err, ErrTooLarge))
 		})
 	}
-	_, _, err := NewDecoder(Options{}).Decode(jfrtest.Example().Bytes(), Source{Labels: number(message(nil, 9, []byte("new")), 8, 7)})
+	_, _, err := NewDecoder(Options{}).Decode(jfrtest.Example().Bytes(), Source{Labels: number(messageOf(nil, 9, []byte("new")), 8, 7)})
 	assert.NoError(t, err, "unknown fields")
 }

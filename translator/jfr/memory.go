@@ -27,13 +27,11 @@ func (t *decoding) spendText(bytes int) bool {
 const (
 	// growing is the memory of a growing table as a multiple of its size.
 	growing = 2
-	// The constants below are sizes in bytes. eventBytes is the memory of an event: in the list, in its order, and while its sample
-	// is written. messageEventBytes is for its value and time in the message.
-	eventBytes        = 24 + 4 + 16
+	// The constants below are sizes in bytes. messageEventBytes is for the value and the time of an event in the message.
 	messageEventBytes = 8 + 8
 	// sampleBytes is the memory of a sample in the message, with its lists rounded up.
 	sampleBytes = size.SampleBytes + 3*16
-	// identityBytes is the memory of a sample in eventList.samples while that grows.
+	// identityBytes is the memory of a sample in Events.Samples while that grows.
 	identityBytes = 5*(8+8) + 48
 	// threadBytes is the memory of the attributes of a thread in decoding.threads, while that grows.
 	threadBytes = 96

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
@@ -82,8 +83,7 @@ func (t *decoding) add(k kind, o *observation, value int64) {
 	} else if entry.noStack {
 		t.stats.Repairs.NoStack++
 	}
-	list := &t.lists[k]
-	list.events = append(list.events, event{sample: entry.sample - 1, time: o.time, value: value})
+	t.lists[k].Add(message.Event{Sample: entry.sample - 1, Time: o.time, Value: value})
 }
 
 // addSample returns the number of the sample of an observation. It adds the sample if it is new.
@@ -106,7 +106,7 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 		t.attributes = dictionary.SortSet(t.attributes, 0)
 		attributes = t.attributes
 	}
-	number, added := t.lists[k].samples.Index(dictionary.SampleIdentity{Stack: stack, Link: link}, attributes)
+	number, added := t.lists[k].Samples.Index(dictionary.SampleIdentity{Stack: stack, Link: link}, attributes)
 	if added {
 		bytes := identityBytes + int64(k.columns())*sampleBytes + 8*int64(1+k.columns())*int64(len(attributes))
 		_ = t.meter.Use(bytes) // readEvents checks the error.

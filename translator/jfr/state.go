@@ -10,6 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
@@ -30,8 +31,9 @@ type decoding struct {
 	scopes        scopes
 	labels        labels
 
-	dict  *dictionary.Builder
-	lists [numKinds]eventList
+	dict *dictionary.Builder
+	// lists have the events of each kind.
+	lists [numKinds]message.Events
 	// start and end are the time range of the profiles in nanoseconds since 1970: of all events and chunks. end is not part of it.
 	start, end uint64
 	// periods are the first times between two samples. 0 means that they are not known.
@@ -82,7 +84,7 @@ func (t *decoding) release() (bytes int) {
 	t.dict.Reset(dictionary.Sizes{})
 	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.samples) + frameEntryBytes<<frameBits + scratch.Bytes(t.attributes) + int(t.dict.Kept())
 	for i := range t.lists {
-		bytes += t.lists[i].release()
+		bytes += t.lists[i].Kept()
 	}
 	return bytes
 }

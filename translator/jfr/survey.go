@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
@@ -73,14 +74,14 @@ func (t *decoding) plan(expected [numKinds]int) error {
 	entries := 1 << bits.Len(uint(min(samples+minEntries, maxEntries)-1))
 	bytes := int64(messageBytes + frameEntryBytes<<frameBits + sampleEntryBytes*entries)
 	for k := range numKinds {
-		bytes += int64(expected[k]) * (eventBytes + messageEventBytes*int64(k.columns()))
+		bytes += int64(expected[k]) * (message.EventBytes + messageEventBytes*int64(k.columns()))
 	}
 	if err := t.meter.Use(bytes); err != nil {
 		return err
 	}
 	t.samples = scratch.Zeroed(t.samples, entries)
 	for k := range numKinds {
-		t.lists[k].begin(expected[k])
+		t.lists[k].Reset(expected[k])
 	}
 	return nil
 }

@@ -30,17 +30,17 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 	message := int64(messageBytes)
 	for k := range numKinds {
 		list := &t.lists[k]
-		if len(list.events) == 0 {
+		if list.Len() == 0 {
 			continue
 		}
-		list.sort()
+		list.Sort()
 		columns := k.columns()
 		t.addProfile(scope.Profiles(), k, t.valueType(k), false, &ids)
 		if columns > 1 {
 			t.addProfile(scope.Profiles(), k, kinds[k].count, true, &ids)
 		}
-		t.stats.Samples += columns * list.samples.Len()
-		message += int64(columns) * (profileBytes + sampleBytes*int64(list.samples.Len()) + messageEventBytes*int64(len(list.events)))
+		t.stats.Samples += columns * list.Samples.Len()
+		message += int64(columns) * (profileBytes + sampleBytes*int64(list.Samples.Len()) + messageEventBytes*int64(list.Len()))
 	}
 	if t.opts.IncludeOriginalPayload {
 		message += t.addOriginal(scope.Profiles(), payload)
@@ -89,7 +89,7 @@ func (t *decoding) addProfile(profiles pprofile.ProfilesSlice, k kind, v valueTy
 	profile.SetDurationNano(t.end - t.start)
 	name := t.dict.StringAttribute(t.dict.String(semconv.ProfileName), 0, kinds[k].profile)
 	profile.AttributeIndices().FromRaw([]int32{name})
-	t.lists[k].write(profile.Samples(), ones)
+	t.lists[k].Write(profile.Samples(), ones)
 }
 
 // profileIDs returns the ids of the profiles. They depend only on the payload, the labels and the resource.

@@ -4,14 +4,13 @@
 package splunk
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 )
 
 // event is one observation. stack, link and name are indices in the dictionary. name is the attribute with the name of
@@ -31,10 +30,10 @@ type listedEvent struct {
 
 // events are the events of a profile that is being built.
 type events struct {
-	// table numbers the identities: stack, link and attributes without the name of the event. If all events have the same
-	// name, it becomes an attribute of the profile.
-	table dictionary.SampleTable
-	list  []listedEvent
+	// written has the samples, without the names of events, and the events of the profile that is being written. If all events
+	// have the same name, it becomes an attribute of the profile.
+	written message.Events
+	list    []listedEvent
 	// values has one number for each column of each event, if hasValues.
 	values    []int64
 	columns   int
@@ -45,17 +44,14 @@ type events struct {
 	longestPeriod int64
 	first, last   uint64
 
-	// Memory for finish and write.
+	// Memory for finish and correctTimes.
 	named      dictionary.SampleTable
 	attributes []int32
-	order      []int32
-	starts     []int32
-	some       []int64
 	stamps     []uint64
 }
 
 func (e *events) begin(columns int) {
-	e.table.Reset(0)
+	e.written.Reset(0)
 	e.list, e.values = e.list[:0], e.values[:0]
 	e.columns, e.hasValues = columns, false
 	e.namesDiffer, e.periodsDiffer, e.longestPeriod = false, false, 0
@@ -66,8 +62,7 @@ func (e *events) len() int { return len(e.list) }
 
 // bytes returns the memory that is kept, in bytes.
 func (e *events) bytes() int {
-	return 24*cap(e.list) + 8*(cap(e.values)+cap(e.some)+cap(e.stamps)) + 4*(cap(e.attributes)+cap(e.order)+cap(e.starts)) +
-		int(e.table.Kept()+e.named.Kept())
+	return 24*cap(e.list) + 8*(cap(e.values)+cap(e.stamps)) + 4*cap(e.attributes) + e.written.Kept() + int(e.named.Kept())
 }
 
 // add adds an event with the identity of this number. values has one number for each column, or is empty.
@@ -101,7 +96,7 @@ func (e *events) note(v *event) {
 
 // number returns the number of an event's identity. The attributes must be sorted.
 func (e *events) number(v *event, attributes []int32) int32 {
-	number, _ := e.table.Index(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
+	number, _ := e.written.Samples.Index(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
 	return int32(number)
 }
 
@@ -114,7 +109,7 @@ func (e *events) finish() (name int32) {
 	e.named.Reset(0)
 	for i := range e.list {
 		v := &e.list[i]
-		identity, attributes := e.table.At(int(v.number))
+		identity, attributes := e.written.Samples.At(int(v.number))
 		e.attributes = append(e.attributes[:0], attributes...)
 		if v.name != 0 {
 			e.attributes = dictionary.SortSet(append(e.attributes, v.name), 0)
@@ -122,108 +117,40 @@ func (e *events) finish() (name int32) {
 		named, _ := e.named.Index(identity, e.attributes)
 		v.number = int32(named)
 	}
-	e.table, e.named = e.named, e.table
+	e.written.Samples, e.named = e.named, e.written.Samples
 	return 0
 }
 
-// value returns the weight of event i.
-func (e *events) value(i int32, w *weight) int64 {
+// value returns the weight of event i, and whether the event is in the profile. With several columns, zeros are left out; an event
+// with only zeros is in the first profile.
+func (e *events) value(i int, w *weight, first bool) (value int64, found bool) {
 	switch w.kind {
 	case weighsPeriod:
-		return e.list[i].period
-	case weighsValue:
-		return e.values[int(i)*e.columns+w.column]
-	default:
-		return 1
+		return e.list[i].period, true
+	case weighsOne:
+		return 1, true
 	}
+	value = e.values[i*e.columns+w.column]
+	return value, value != 0 || e.columns == 1 || first && e.hasOnlyZeros(i)
 }
 
-// hasWeight reports whether event i is in the profile of the column. With several columns, zeros are left out; an event
-// with only zeros is in the first profile.
-func (e *events) hasWeight(i int32, w *weight, first bool) bool {
-	if e.columns == 1 || e.value(i, w) != 0 {
-		return true
-	}
-	values := e.values[int(i)*e.columns:][:e.columns]
-	return first && !slices.ContainsFunc(values, func(v int64) bool { return v != 0 })
+// hasOnlyZeros reports whether all values of event i are 0.
+func (e *events) hasOnlyZeros(i int) bool {
+	return !slices.ContainsFunc(e.values[i*e.columns:][:e.columns], func(v int64) bool { return v != 0 })
 }
 
 // write writes the events as samples. first is true for the first profile of the record.
 func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shape SampleShape) {
-	if shape == PerEvent {
-		samples.EnsureCapacity(len(e.list))
-		for i := range int32(len(e.list)) {
-			if e.hasWeight(i, w, first) {
-				e.order = append(e.order[:0], i)
-				e.writeSample(samples.AppendEmpty(), w)
-			}
+	e.written.Clear(len(e.list))
+	for i := range e.list {
+		if value, found := e.value(i, w, first); found {
+			e.written.Add(message.Event{Sample: e.list[i].number, Time: e.list[i].time, Value: value})
 		}
+	}
+	if shape == PerEvent {
+		e.written.WriteEach(samples)
 		return
 	}
-	order := e.sortByIdentity(w, first)
-	samples.EnsureCapacity(e.table.Len())
-	for start := range e.table.Len() {
-		if part := order[e.starts[start]:e.starts[start+1]]; len(part) > 0 {
-			e.order = part
-			e.writeSample(samples.AppendEmpty(), w)
-		}
-	}
-	e.order = order
-}
-
-// sortByIdentity returns the events of the profile, sorted by identity. e.starts has the start of each identity.
-func (e *events) sortByIdentity(w *weight, first bool) []int32 {
-	e.starts = scratch.Zeroed(e.starts, e.table.Len()+2)
-	n := int32(0)
-	for i := range e.list {
-		if e.columns == 1 || e.hasWeight(int32(i), w, first) {
-			e.starts[e.list[i].number+2]++
-			n++
-		}
-	}
-	for i := 2; i < len(e.starts); i++ {
-		e.starts[i] += e.starts[i-1]
-	}
-	order := slices.Grow(e.order[:0], int(n))[:n]
-	for i := range e.list {
-		if e.columns == 1 || e.hasWeight(int32(i), w, first) {
-			next := &e.starts[e.list[i].number+1]
-			order[*next] = int32(i)
-			*next++
-		}
-	}
-	return order
-}
-
-// writeSample writes one sample for the events in e.order, which have one identity.
-func (e *events) writeSample(sample pprofile.Sample, w *weight) {
-	if !e.gatherTimes() {
-		slices.SortStableFunc(e.order, func(a, b int32) int { return cmp.Compare(e.list[a].time, e.list[b].time) })
-		e.gatherTimes()
-	}
-	e.some = e.some[:0]
-	for _, i := range e.order {
-		e.some = append(e.some, e.value(i, w))
-	}
-	identity, attributes := e.table.At(int(e.list[e.order[0]].number))
-	sample.SetStackIndex(identity.Stack)
-	sample.SetLinkIndex(identity.Link)
-	if len(attributes) > 0 {
-		sample.AttributeIndices().FromRaw(attributes)
-	}
-	sample.Values().FromRaw(e.some)
-	sample.TimestampsUnixNano().FromRaw(e.stamps)
-}
-
-// gatherTimes sets e.stamps to the times of the events in e.order, and reports whether they ascend.
-func (e *events) gatherTimes() (ascend bool) {
-	e.stamps = e.stamps[:0]
-	ascend, last := true, uint64(0)
-	for _, i := range e.order {
-		time := e.list[i].time
-		ascend = ascend && time >= last
-		last = time
-		e.stamps = append(e.stamps, time)
-	}
-	return ascend
+	e.written.Sort()
+	e.written.Write(samples, false)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary/entities"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
@@ -100,7 +101,7 @@ func (t *decoding) reserveContainers() *refusal {
 // eventBytes is the memory of an event while its tables grow. sampleBytes is the size of a sample in the message: the
 // object, its pointer, a value, a time, and the overhead of the list of attributes.
 const (
-	eventBytes           = 5*(24+8+24) + 24
+	eventBytes           = 5*(24+8+24) + message.EventBytes + message.SampleBytes
 	sampleBytes          = size.SampleBytes + 8 + 8 + 12
 	sampleAttributeBytes = 4
 	profileBytes         = 1 << 10

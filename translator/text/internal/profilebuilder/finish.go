@@ -81,38 +81,24 @@ func (b *Builder) describe(profile pprofile.Profile, p *Profile) {
 }
 
 func (p *Profile) writeSamples(samples pprofile.SampleSlice) {
-	p.sortEvents()
-	samples.EnsureCapacity(p.table.Len())
-	events := p.events
-	for i := range p.table.Len() {
+	table := &p.events.Samples
+	if p.events.Len() > 0 {
+		p.builder.Advance(sampleBytes * int64(table.Len()))
+		p.events.Sort()
+		p.events.Write(samples, false)
+		return
+	}
+	samples.EnsureCapacity(table.Len())
+	for i, sum := range p.sums {
 		if p.builder.Advance(sampleBytes); p.builder.err != nil {
 			return
 		}
-		identity, attributes := p.table.At(i)
+		identity, attributes := table.At(i)
 		sample := samples.AppendEmpty()
 		sample.SetStackIndex(identity.Stack)
 		if len(attributes) > 0 {
 			sample.AttributeIndices().FromRaw(attributes)
 		}
-		n := 0
-		for n < len(events) && events[n].sample == i {
-			n++
-		}
-		if n == 0 {
-			sample.Values().FromRaw([]int64{p.sums[i]})
-			continue
-		}
-		writeEvents(sample, events[:n])
-		events = events[n:]
-	}
-}
-
-func writeEvents(sample pprofile.Sample, events []event) {
-	values, times := sample.Values(), sample.TimestampsUnixNano()
-	values.EnsureCapacity(len(events))
-	times.EnsureCapacity(len(events))
-	for i := range events {
-		values.Append(events[i].value)
-		times.Append(events[i].time)
+		sample.Values().FromRaw([]int64{sum})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 )
 
 // workOfReserve is the work of a call of [Builder.Reserve] beside its bytes.
@@ -97,9 +98,9 @@ const (
 	profileTableBytes = 2 << 10
 
 	sampleBytes         = size.SampleBytes + 24 + 12
-	sampleTableBytes    = 5*(8+8+8) + 48
+	sampleTableBytes    = 5*(8+8+8) + 48 + message.SampleBytes
 	attributeBytes      = 4
 	attributeTableBytes = 5 * 4
 	eventBytes          = 16
-	eventTableBytes     = 5 * 24
+	eventTableBytes     = 5*24 + message.EventBytes
 )

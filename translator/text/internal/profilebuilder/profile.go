@@ -4,11 +4,10 @@
 package profilebuilder
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -25,17 +24,11 @@ type Profile struct {
 	Duration uint64
 
 	builder *Builder
-	table   dictionary.SampleTable
-	// sums has the value of each sample, without events.
+	// events has the samples, and their events if the profile has any. sums has the value of each sample without events.
+	events message.Events
 	sums   []int64
-	events []event
-}
-
-// event is one event of a sample. time is in nanoseconds since 1970.
-type event struct {
-	sample int
-	value  int64
-	time   uint64
+	// first and last are the earliest and the latest time of an event.
+	first, last uint64
 }
 
 // AddProfile adds a profile without samples.
@@ -48,7 +41,8 @@ func (b *Builder) AddProfile(p Profile) *Profile {
 		b.Fail(TooLarge("profiles, which count as sample types,", len(b.profiles)+1, pprof.MaxSampleTypes))
 	}
 	p.builder = b
-	p.table.Reset(0)
+	p.events.Reset(0)
+	p.first = math.MaxUint64
 	if b.err == nil {
 		b.profiles = append(b.profiles, &p)
 	}
@@ -76,7 +70,8 @@ func (p *Profile) Add(stack int32, attributes []int32, value int64) {
 func (p *Profile) AddEvent(stack int32, attributes []int32, value int64, time uint64) {
 	p.builder.keep(eventBytes, eventTableBytes)
 	if sample, ok := p.sample(stack, attributes); ok {
-		p.events = append(p.events, event{sample, value, time})
+		p.events.Add(message.Event{Sample: int32(sample), Time: time, Value: value})
+		p.first, p.last = min(p.first, time), max(p.last, time)
 	}
 }
 
@@ -89,7 +84,7 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 		return 0, false
 	}
 	b.stats.Samples++
-	number, added := p.table.Index(dictionary.SampleIdentity{Stack: stack}, attributes)
+	number, added := p.events.Samples.Index(dictionary.SampleIdentity{Stack: stack}, attributes)
 	if added {
 		b.keep(message, table)
 		p.sums = append(p.sums, 0)
@@ -100,21 +95,10 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 	return number, b.err == nil
 }
 
-// sortEvents sorts the events by sample, then by time.
-func (p *Profile) sortEvents() {
-	slices.SortStableFunc(p.events, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.sample, b.sample), cmp.Compare(a.time, b.time))
-	})
-}
-
 // span returns the time range of the events, or the duration of a profile without events.
 func (p *Profile) span() (start, duration uint64) {
-	if len(p.events) == 0 {
+	if p.events.Len() == 0 {
 		return 0, p.Duration
 	}
-	start, end := uint64(math.MaxUint64), uint64(0)
-	for i := range p.events {
-		start, end = min(start, p.events[i].time), max(end, p.events[i].time)
-	}
-	return start, end - start + 1
+	return p.first, p.last - p.first + 1
 }
