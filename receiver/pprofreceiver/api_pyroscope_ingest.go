@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	attributeServiceName = "service.name"
-	attributeSpy         = "pyroscope_spy"
+	attributeSpy = "pyroscope_spy"
 
 	labelServiceName = "service_name"
 
@@ -164,14 +163,6 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *fo
 		return refuse(classMalformed, "the form has no field %q, nor %q", fieldProfile, fieldJFR)
 	}
 	return payloads.add(ctx, payload{format: format, content: profile, source: source, times: ingestTimes(query)})
-}
-
-// malformedUnless returns the class of a parse error: its own class, or else malformed.
-func malformedUnless(err error) class {
-	if class := classify(err); class != classInternal {
-		return class
-	}
-	return classMalformed
 }
 
 // succeedOK answers 200 without a body. Some clients treat 204 as a failure.

@@ -27,7 +27,28 @@ const (
 	defaultMaxConnections        = 1000
 	defaultMaxConcurrentRequests = 64
 	defaultConcurrencyWait       = 5 * time.Second
+
+	// retryAfter is after how many seconds a client should repeat a request that was refused for now.
+	retryAfter = "5"
 )
+
+// TenantFrom determines what identifies the tenant of a request. Its values are TenantFromHeader, TenantFromAuth and
+// TenantFromAddress.
+type TenantFrom string
+
+const (
+	// TenantFromHeader is the header X-Scope-OrgID. Clients can set it to any value.
+	TenantFromHeader TenantFrom = "header"
+	// TenantFromAuth is the client name from the authenticator.
+	TenantFromAuth TenantFrom = "auth"
+	// TenantFromAddress is the IP address of the client.
+	TenantFromAddress TenantFrom = "address"
+)
+
+// UnmarshalText returns an error for an unknown value.
+func (f *TenantFrom) UnmarshalText(text []byte) error {
+	return configcheck.Word(f, text, "tenant_from", TenantFromHeader, TenantFromAuth, TenantFromAddress)
+}
 
 // ServerConfig configures the HTTP server.
 type ServerConfig struct {

@@ -7,33 +7,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
-
-// DeltaMode says how differences are made of profiles that count from the start of a program. Its values are DeltaComputed,
-// DeltaTarget and DeltaOff.
-type DeltaMode string
-
-const (
-	// DeltaComputed subtracts the profile before.
-	DeltaComputed DeltaMode = "computed"
-	// DeltaTarget asks the target for a difference over some seconds.
-	DeltaTarget DeltaMode = "target"
-	// DeltaOff leaves them as they are.
-	DeltaOff DeltaMode = "off"
-)
-
-// UnmarshalText makes any other word an error when the configuration is read.
-func (d *DeltaMode) UnmarshalText(text []byte) error {
-	return configcheck.Word(d, text, "delta", DeltaComputed, DeltaTarget, DeltaOff)
-}
-
-// counts reports whether a profile of Go counts from the start of the program.
-func counts(name string) bool {
-	return name == profileAllocs || name == profileMutex || name == profileBlock
-}
 
 // deliverDifference passes on the difference from the profile before. The first profile is only kept. If the next consumer
 // refuses a difference for now, the next difference includes it.

@@ -160,3 +160,34 @@ func consumerError(ctx context.Context, err error) error {
 		return refuse(classConsumerUnavailable, "%w", err)
 	}
 }
+
+// malformedUnless returns the class of a parse error: its own class, or else malformed.
+func malformedUnless(err error) class {
+	if class := classify(err); class != classInternal {
+		return class
+	}
+	return classMalformed
+}
+
+// canceled returns the error for a request whose client stopped waiting.
+func canceled(ctx context.Context) error {
+	return refuse(classAborted, "the client canceled the request before the answer: %w", ctx.Err())
+}
+
+// code is a status code of gRPC and Connect: its number and its name.
+type code struct {
+	number int
+	name   string
+}
+
+// The codes that this server returns.
+var (
+	codeCanceled          = code{1, "canceled"}
+	codeInvalidArgument   = code{3, "invalid_argument"}
+	codeDeadlineExceeded  = code{4, "deadline_exceeded"}
+	codeResourceExhausted = code{8, "resource_exhausted"}
+	codeUnimplemented     = code{12, "unimplemented"}
+	codeInternal          = code{13, "internal"}
+	codeUnavailable       = code{14, "unavailable"}
+	codeUnauthenticated   = code{16, "unauthenticated"}
+)

@@ -22,8 +22,6 @@ import (
 )
 
 const (
-	// defaultMaxResponseSize is the same as for requests to the server.
-	defaultMaxResponseSize = 20 << 20
 	// fetchTimeout is the default timeout of an answer, in addition to the seconds for which the target is to profile.
 	fetchTimeout = 30 * time.Second
 	// maxQuoted is how much of a text an error quotes that is no profile.
@@ -107,17 +105,6 @@ var goProfiles = map[string]string{
 	"profile": profileCPU, profileHeap: profileHeap, profileAllocs: profileAllocs, profileGoroutine: profileGoroutine,
 	profileMutex: profileMutex, profileBlock: profileBlock, profileThreads: profileThreads,
 }
-
-// The names of the profiles of Go.
-const (
-	profileCPU       = "cpu"
-	profileHeap      = "heap"
-	profileAllocs    = "allocs"
-	profileGoroutine = "goroutine"
-	profileMutex     = "mutex"
-	profileBlock     = "block"
-	profileThreads   = "threadcreate"
-)
 
 // goProfileName returns the name of the profile at a path of net/http/pprof, or "". The content does not tell mutex and block
 // profiles apart.

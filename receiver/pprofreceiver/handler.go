@@ -26,9 +26,6 @@ const shutdownGrace = time.Second
 // readingGrace is how long the payloads of a request can still be read after the shutdown begins.
 const readingGrace = 3 * time.Second
 
-// obsFormat is the format in the standard metrics and spans of a receiver.
-const obsFormat = "pprof"
-
 // handler routes requests to the APIs.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -193,9 +190,6 @@ func (s *server) shutdownError(err error) error {
 	}
 	return err
 }
-
-// retryAfter is after how many seconds a client should repeat a request that was refused for now.
-const retryAfter = "5"
 
 // refuse counts the error of a request and answers with it.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err error) {

@@ -105,8 +105,3 @@ func (l *requestLimiter) removeRequest(tenant string, own *tenantLimiter) {
 func acquire(ctx context.Context, s *semaphore.Weighted) bool {
 	return s.TryAcquire(1) || s.Acquire(ctx, 1) == nil
 }
-
-// canceled returns the error for a request whose client stopped waiting.
-func canceled(ctx context.Context) error {
-	return refuse(classAborted, "the client canceled the request before the answer: %w", ctx.Err())
-}

@@ -17,6 +17,8 @@ import (
 )
 
 const (
+	attributeServiceName = "service.name"
+
 	queryResourcePrefix = "resource."
 	queryServiceName    = "service.name"
 	queryProfileName    = "profile.name"

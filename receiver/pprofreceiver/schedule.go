@@ -5,41 +5,10 @@ package pprofreceiver
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
-
-// ScheduleConfig is when something is fetched.
-type ScheduleConfig struct {
-	// CollectionInterval is the time from one round to the next. A round that takes longer delays the next.
-	CollectionInterval time.Duration `mapstructure:"collection_interval"`
-	// InitialDelay is the time from the start to the first round.
-	InitialDelay time.Duration `mapstructure:"initial_delay"`
-	// Jitter is the longest time, of random length, by which each round begins later.
-	Jitter time.Duration `mapstructure:"jitter"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
-}
-
-func defaultSchedule() ScheduleConfig {
-	return ScheduleConfig{CollectionInterval: 10 * time.Second, InitialDelay: time.Second}
-}
-
-// Validate checks the durations.
-func (cfg *ScheduleConfig) Validate() error {
-	var errs []error
-	errs = append(errs,
-		configcheck.Positive("collection_interval", cfg.CollectionInterval),
-		configcheck.NotNegative("initial_delay", cfg.InitialDelay),
-		configcheck.NotNegative("jitter", cfg.Jitter),
-	)
-	return errors.Join(errs...)
-}
 
 // scheduler runs the tasks of a section, counts their outcomes and reports their state. A task that waits has no goroutine, because there
 // can be many thousands.

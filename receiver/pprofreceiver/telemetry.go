@@ -24,6 +24,9 @@ const (
 	nameSelf    = "self"
 )
 
+// obsFormat is the format in the standard metrics and spans of a receiver.
+const obsFormat = "pprof"
+
 // repairKinds names each number of [pprof.Repairs] for the metric.
 var repairKinds = []struct {
 	kind  string

@@ -9,30 +9,10 @@ import (
 	"net/http"
 
 	"go.opentelemetry.io/collector/client"
-
-	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // tenantHeader is the header that names the tenant in requests to Pyroscope and Loki.
 const tenantHeader = "X-Scope-OrgID"
-
-// TenantFrom determines what identifies the tenant of a request. Its values are TenantFromHeader, TenantFromAuth and
-// TenantFromAddress.
-type TenantFrom string
-
-const (
-	// TenantFromHeader is the header X-Scope-OrgID. Clients can set it to any value.
-	TenantFromHeader TenantFrom = "header"
-	// TenantFromAuth is the client name from the authenticator.
-	TenantFromAuth TenantFrom = "auth"
-	// TenantFromAddress is the IP address of the client.
-	TenantFromAddress TenantFrom = "address"
-)
-
-// UnmarshalText returns an error for an unknown value.
-func (f *TenantFrom) UnmarshalText(text []byte) error {
-	return configcheck.Word(f, text, "tenant_from", TenantFromHeader, TenantFromAuth, TenantFromAddress)
-}
 
 // of returns the tenant of a request.
 func (f TenantFrom) of(r *http.Request) string {

@@ -1,0 +1,123 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/payloadconfig"
+)
+
+// defaultMaxResponseSize is the same as for requests to the server.
+const defaultMaxResponseSize = 20 << 20
+
+// The names of the profiles of Go.
+const (
+	profileCPU       = "cpu"
+	profileHeap      = "heap"
+	profileAllocs    = "allocs"
+	profileGoroutine = "goroutine"
+	profileMutex     = "mutex"
+	profileBlock     = "block"
+	profileThreads   = "threadcreate"
+)
+
+// ScheduleConfig is when something is fetched.
+type ScheduleConfig struct {
+	// CollectionInterval is the time from one round to the next. A round that takes longer delays the next.
+	CollectionInterval time.Duration `mapstructure:"collection_interval"`
+	// InitialDelay is the time from the start to the first round.
+	InitialDelay time.Duration `mapstructure:"initial_delay"`
+	// Jitter is the longest time, of random length, by which each round begins later.
+	Jitter time.Duration `mapstructure:"jitter"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+func defaultSchedule() ScheduleConfig {
+	return ScheduleConfig{CollectionInterval: 10 * time.Second, InitialDelay: time.Second}
+}
+
+// Validate checks the durations.
+func (cfg *ScheduleConfig) Validate() error {
+	var errs []error
+	errs = append(errs,
+		configcheck.Positive("collection_interval", cfg.CollectionInterval),
+		configcheck.NotNegative("initial_delay", cfg.InitialDelay),
+		configcheck.NotNegative("jitter", cfg.Jitter),
+	)
+	return errors.Join(errs...)
+}
+
+// DeltaMode says how differences are made of profiles that count from the start of a program. Its values are DeltaComputed,
+// DeltaTarget and DeltaOff.
+type DeltaMode string
+
+const (
+	// DeltaComputed subtracts the profile before.
+	DeltaComputed DeltaMode = "computed"
+	// DeltaTarget asks the target for a difference over some seconds.
+	DeltaTarget DeltaMode = "target"
+	// DeltaOff leaves them as they are.
+	DeltaOff DeltaMode = "off"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (d *DeltaMode) UnmarshalText(text []byte) error {
+	return configcheck.Word(d, text, "delta", DeltaComputed, DeltaTarget, DeltaOff)
+}
+
+// counts reports whether a profile of Go counts from the start of the program.
+func counts(name string) bool {
+	return name == profileAllocs || name == profileMutex || name == profileBlock
+}
+
+// RemoteConfig configures fetching one profile from one URL periodically.
+type RemoteConfig struct {
+	Schedule ScheduleConfig `mapstructure:",squash"`
+
+	// HTTP has the options of the Collector's HTTP clients. Its endpoint is the URL of the profile.
+	HTTP confighttp.ClientConfig `mapstructure:",squash"`
+
+	// MaxResponseSize is the largest answer in bytes.
+	MaxResponseSize int64 `mapstructure:"max_response_size" unit:"bytes"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+var _ confmap.Validator = (*RemoteConfig)(nil)
+
+func defaultRemoteConfig() RemoteConfig {
+	cfg := RemoteConfig{Schedule: defaultSchedule(), HTTP: confighttp.NewDefaultClientConfig(), MaxResponseSize: defaultMaxResponseSize}
+	cfg.Schedule.Jitter = time.Second
+	return cfg
+}
+
+// Validate checks the options that confighttp does not check.
+func (cfg *RemoteConfig) Validate() error {
+	return errors.Join(validateURL(cfg.HTTP.Endpoint), payloadconfig.CheckBytes("max_response_size", cfg.MaxResponseSize))
+}
+
+func validateURL(text string) error {
+	if text == "" {
+		return errors.New("endpoint must be specified")
+	}
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("endpoint: %w", err)
+	}
+	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return fmt.Errorf("endpoint must be a URL that begins with http:// or https://, is %q", text)
+	}
+	return nil
+}
