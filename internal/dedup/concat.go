@@ -4,7 +4,6 @@
 package dedup
 
 import (
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -26,15 +25,15 @@ func Concat(dst, src pprofile.Profiles) {
 }
 
 // shift adds these lengths to all indices of a message, so that its tables can be appended to others. An index out of
-// range becomes negative.
+// range becomes negative: it must stay out of range when the next message is appended.
 func shift(pd pprofile.Profiles, by dictionary.Lengths) {
 	d := pd.Dictionary()
-	s := &shifts{by: by, n: dictionary.LengthsOf(d)}
-	visit := dictionary.NewVisit(s)
+	lengths := dictionary.LengthsOf(d)
+	visit := dictionary.NewVisit(func(_ dictionary.Table, i int32) int32 { return min(i, -1) })
 	for t := range visit {
-		visit[t].To = shifted(s.by[t], s.n[t])
+		visit[t].To = shifted(by[t], lengths[t])
 	}
-	for t, n := range s.n {
+	for t, n := range lengths {
 		visit.Entries(d, dictionary.Table(t), 0, n, nil)
 	}
 	for profile := range walk.Profiles(pd) {
@@ -49,24 +48,4 @@ func shifted(by, n int) []int32 {
 		to[i] = int32(by + i)
 	}
 	return to
-}
-
-// shifts shifts the indices of lists.
-type shifts struct{ by, n dictionary.Lengths }
-
-// Index gets an index out of range. It must stay out of range when the next message is appended.
-func (s *shifts) Index(_ dictionary.Table, i int32) int32 { return min(i, -1) }
-
-func (s *shifts) List(t dictionary.Table, list pcommon.Int32Slice) {
-	by, n := int32(s.by[t]), int32(s.n[t])
-	for j := range list.Len() {
-		switch i := list.At(j); {
-		case i > 0 && i < n:
-			if by != 0 {
-				list.SetAt(j, i+by)
-			}
-		case i != 0:
-			list.SetAt(j, s.Index(t, i))
-		}
-	}
 }

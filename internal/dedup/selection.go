@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -42,7 +41,7 @@ type choice struct {
 
 func newSelection(source pprofile.ProfilesDictionary) *selection {
 	s := &selection{source: source}
-	s.choose, s.rename = dictionary.NewVisit(chooser{s}), dictionary.NewVisit(renumberer{s})
+	s.choose, s.rename = dictionary.NewVisit(s.chooseEntry), dictionary.NewVisit(nil)
 	for t, n := range dictionary.LengthsOf(source) {
 		c := choice{inPart: make([]bool, n), hadBefore: make([]bool, n), to: make([]int32, max(n, 1))}
 		s.of[t], s.choose[t].Known, s.rename[t].To = c, c.inPart, c.to
@@ -50,10 +49,8 @@ func newSelection(source pprofile.ProfilesDictionary) *selection {
 	return s
 }
 
-// chooser chooses an entry for the current part, with all entries to which it refers.
-type chooser struct{ *selection }
-
-func (s chooser) Index(t dictionary.Table, i int32) int32 {
+// chooseEntry chooses an entry for the current part, with all entries to which it refers.
+func (s *selection) chooseEntry(t dictionary.Table, i int32) int32 {
 	c := &s.of[t]
 	if i < 0 || int(i) >= len(c.inPart) {
 		if s.err == nil {
@@ -69,15 +66,6 @@ func (s chooser) Index(t dictionary.Table, i int32) int32 {
 	s.add(dictionary.FieldBytes(dictionary.EntryBytes(s.source, t, int(i))), !c.hadBefore[i])
 	s.choose.Entry(s.source, t, int(i))
 	return i
-}
-
-func (s chooser) List(t dictionary.Table, list pcommon.Int32Slice) {
-	in := s.of[t].inPart
-	for j := range list.Len() {
-		if i := list.At(j); i != 0 && (uint(i) >= uint(len(in)) || !in[i]) {
-			s.Index(t, i)
-		}
-	}
 }
 
 func (s *selection) add(bytes int, fresh bool) {
@@ -150,18 +138,6 @@ func (s *selection) write(d pprofile.ProfilesDictionary) {
 		entries := s.of[t].entries
 		dictionary.CopyEntries(d, s.source, t, entries)
 		s.rename.Entries(d, t, 1, len(entries)+1, nil)
-	}
-}
-
-// renumberer replaces indices by those in the current part.
-type renumberer struct{ *selection }
-
-func (s renumberer) Index(t dictionary.Table, i int32) int32 { return s.of[t].to[i] }
-
-func (s renumberer) List(t dictionary.Table, list pcommon.Int32Slice) {
-	to := s.of[t].to
-	for j := range list.Len() {
-		list.SetAt(j, to[list.At(j)])
 	}
 }
 

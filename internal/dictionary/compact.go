@@ -4,6 +4,7 @@
 package dictionary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -45,9 +46,10 @@ type Compactor struct {
 	// negativeLines and namelessFunctions are true if there are such entries, which strict readers refuse.
 	negativeLines, namelessFunctions bool
 
-	// use marks entries as used, rename replaces their indices.
+	// use marks entries as used and checks that they exist, rename replaces their indices.
 	use, rename *Visit
-	using       using
+	// err is the first error of use.
+	err error
 }
 
 // compaction has the state of the entries of one table. The representative of an entry is the first entry that is equal
@@ -170,7 +172,9 @@ func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[strin
 	c.source, c.dropKeys, c.changed, c.renumbered = source, dropKeys, false, false
 	c.negativeLines, c.namelessFunctions, c.unordered = false, false, false
 	if c.use == nil {
-		c.use, c.rename = NewVisit(&c.using), NewVisit(renaming{c})
+		c.use, c.rename = NewVisit(c.useEntry), NewVisit(nil)
+		c.use[Attributes].List = func(list pcommon.Int32Slice) { c.err = cmp.Or(c.err, c.useAttributes(list, false)) }
+		c.rename[Attributes].List = func(list pcommon.Int32Slice) { c.rewriteAttributes(list, false) }
 	}
 	for t, n := range LengthsOf(source) {
 		c.of[t].reset(TableNames[t], n)
@@ -197,30 +201,17 @@ func (c *Compactor) Kept() int64 {
 	return bytes
 }
 
-// using marks lists as used, and checks that the indices exist. It keeps the first error.
-type using struct {
-	*Compactor
-	err error
-}
-
-func (u *using) Index(t Table, i int32) int32 {
-	if u.err == nil {
-		u.err = u.of[t].use(i)
-	}
+// useEntry gets the indices that do not exist.
+func (c *Compactor) useEntry(t Table, i int32) int32 {
+	c.err = cmp.Or(c.err, c.of[t].use(i))
 	return i
-}
-
-func (u *using) List(_ Table, list pcommon.Int32Slice) {
-	if u.err == nil {
-		u.err = u.useAttributes(list, false)
-	}
 }
 
 // UseHeader marks the entries to which a profile refers, without those of its samples.
 func (c *Compactor) UseHeader(profile pprofile.Profile) error {
-	c.using = using{c, nil}
+	c.err = nil
 	c.use.Header(profile)
-	return c.using.err
+	return c.err
 }
 
 // UseAll marks all valid entries of a table.

@@ -8,22 +8,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// renaming replaces the indices in lists.
-type renaming struct{ *Compactor }
-
-func (r renaming) Index(t Table, i int32) int32 { return r.of[t].to[i] }
-
-func (r renaming) List(t Table, list pcommon.Int32Slice) {
-	if t == Attributes {
-		r.rewriteAttributes(list, false)
-		return
-	}
-	to := r.of[t].to
-	for j := range list.Len() {
-		list.SetAt(j, to[list.At(j)])
-	}
-}
-
 // rewriteAttributes writes a list as a sorted set with the new indices.
 func (c *Compactor) rewriteAttributes(list pcommon.Int32Slice, drop bool) {
 	c.set, _ = c.AppendSet(c.set[:0], list, drop)

@@ -95,7 +95,6 @@ func (c *Compactor) markReachable() {
 	if c.allUsed() {
 		return
 	}
-	c.using = using{c, nil}
 	for _, t := range topDown {
 		table := &c.of[t]
 		table.markFirst()

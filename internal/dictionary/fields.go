@@ -8,14 +8,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// Indices gets the indices in a part of a message, and can change them.
-type Indices interface {
-	// Index returns the new index for the index of an entry.
-	Index(t Table, i int32) int32
-	// List changes a list of indices. The list is not empty, and can contain 0.
-	List(t Table, list pcommon.Int32Slice)
-}
-
 // Visit visits the indices in a part of a message, with a rule for each table. Create it with [NewVisit]. It writes only
 // what changes, so a message can be read-only.
 type Visit [NumTables]Rule
@@ -28,14 +20,17 @@ type Rule struct {
 	Mark bool
 	// To, if set, has the new indices.
 	To []int32
+	// List, if set, gets the lists of indices that are not empty. Otherwise the Visit handles each index of a list.
+	List func(list pcommon.Int32Slice)
 
-	// others gets all lists, and the indices that neither Known nor To has.
+	// others returns the new index for an index that neither Known nor To has.
 	table  Table
-	others Indices
+	others func(t Table, i int32) int32
 }
 
 // NewVisit returns a Visit that passes all indices to others, except 0, which is the zero value in every dictionary.
-func NewVisit(others Indices) *Visit {
+// others returns the new index.
+func NewVisit(others func(t Table, i int32) int32) *Visit {
 	v := &Visit{}
 	for t := range NumTables {
 		v[t].table, v[t].others = t, others
@@ -43,41 +38,60 @@ func NewVisit(others Indices) *Visit {
 	return v
 }
 
-// known reports whether the Visit leaves out an index.
-func (r *Rule) known(i int32) bool {
-	if uint(i) >= uint(len(r.Known)) {
-		return false
-	}
-	r.Known[i] = r.Known[i] || r.Mark
-	return r.Known[i]
-}
-
-// to returns the new index for an index.
-func (r *Rule) to(i int32) int32 {
+// next returns the new index for an index.
+func (r *Rule) next(i int32) int32 {
 	if uint(i) < uint(len(r.To)) {
 		return r.To[i]
 	}
 	return r.ask(i)
 }
 
-// ask is not inlined, so that to can be.
+// ask returns the new index for an index that To does not have. It is not inlined, so that next can be.
 //
 //go:noinline
 func (r *Rule) ask(i int32) int32 {
+	if uint(i) < uint(len(r.Known)) {
+		if r.Known[i] {
+			return i
+		}
+		if r.Mark {
+			r.Known[i] = true
+			return i
+		}
+	}
 	if i == 0 {
 		return 0
 	}
-	return r.others.Index(r.table, i)
+	return r.others(r.table, i)
 }
 
 func (r *Rule) list(list pcommon.Int32Slice) {
 	if list.Len() > 0 {
-		r.askList(list)
+		r.items(list)
 	}
 }
 
+// items is not inlined, so that list can be.
+//
 //go:noinline
-func (r *Rule) askList(list pcommon.Int32Slice) { r.others.List(r.table, list) }
+func (r *Rule) items(list pcommon.Int32Slice) {
+	if r.List != nil {
+		r.List(list)
+		return
+	}
+	indices := r.To // A local slice is faster in the loop than a call of next.
+	for j := range list.Len() {
+		old, to := list.At(j), int32(0)
+		if uint(old) < uint(len(indices)) {
+			to = indices[old]
+		} else {
+			to = r.ask(old)
+		}
+		if to != old {
+			list.SetAt(j, to)
+		}
+	}
+}
 
 // Profile visits the indices of a profile, including those of its samples.
 func (v *Visit) Profile(profile pprofile.Profile) {
@@ -92,15 +106,11 @@ func (v *Visit) Profile(profile pprofile.Profile) {
 // each field: pdata has different methods for each, and passing these as functions would prevent inlining.
 func (v *Visit) Header(profile pprofile.Profile) {
 	for _, value := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
-		if i := value.TypeStrindex(); !v[Strings].known(i) {
-			if to := v[Strings].to(i); to != i {
-				value.SetTypeStrindex(to)
-			}
+		if to := v[Strings].next(value.TypeStrindex()); to != value.TypeStrindex() {
+			value.SetTypeStrindex(to)
 		}
-		if i := value.UnitStrindex(); !v[Strings].known(i) {
-			if to := v[Strings].to(i); to != i {
-				value.SetUnitStrindex(to)
-			}
+		if to := v[Strings].next(value.UnitStrindex()); to != value.UnitStrindex() {
+			value.SetUnitStrindex(to)
 		}
 	}
 	v[Attributes].list(profile.AttributeIndices())
@@ -108,15 +118,11 @@ func (v *Visit) Header(profile pprofile.Profile) {
 
 // Sample visits the indices of a sample.
 func (v *Visit) Sample(sample pprofile.Sample) {
-	if i := sample.StackIndex(); !v[Stacks].known(i) {
-		if to := v[Stacks].to(i); to != i {
-			sample.SetStackIndex(to)
-		}
+	if to := v[Stacks].next(sample.StackIndex()); to != sample.StackIndex() {
+		sample.SetStackIndex(to)
 	}
-	if i := sample.LinkIndex(); !v[Links].known(i) {
-		if to := v[Links].to(i); to != i {
-			sample.SetLinkIndex(to)
-		}
+	if to := v[Links].next(sample.LinkIndex()); to != sample.LinkIndex() {
+		sample.SetLinkIndex(to)
 	}
 	v[Attributes].list(sample.AttributeIndices())
 }
@@ -162,59 +168,43 @@ func (v *Visit) Entries(d pprofile.ProfilesDictionary, t Table, begin, end int, 
 }
 
 func (v *Visit) function(function pprofile.Function) {
-	if i := function.NameStrindex(); !v[Strings].known(i) {
-		if to := v[Strings].to(i); to != i {
-			function.SetNameStrindex(to)
-		}
+	if to := v[Strings].next(function.NameStrindex()); to != function.NameStrindex() {
+		function.SetNameStrindex(to)
 	}
-	if i := function.SystemNameStrindex(); !v[Strings].known(i) {
-		if to := v[Strings].to(i); to != i {
-			function.SetSystemNameStrindex(to)
-		}
+	if to := v[Strings].next(function.SystemNameStrindex()); to != function.SystemNameStrindex() {
+		function.SetSystemNameStrindex(to)
 	}
-	if i := function.FilenameStrindex(); !v[Strings].known(i) {
-		if to := v[Strings].to(i); to != i {
-			function.SetFilenameStrindex(to)
-		}
+	if to := v[Strings].next(function.FilenameStrindex()); to != function.FilenameStrindex() {
+		function.SetFilenameStrindex(to)
 	}
 }
 
 func (v *Visit) mapping(mapping pprofile.Mapping) {
-	if i := mapping.FilenameStrindex(); !v[Strings].known(i) {
-		if to := v[Strings].to(i); to != i {
-			mapping.SetFilenameStrindex(to)
-		}
+	if to := v[Strings].next(mapping.FilenameStrindex()); to != mapping.FilenameStrindex() {
+		mapping.SetFilenameStrindex(to)
 	}
 	v[Attributes].list(mapping.AttributeIndices())
 }
 
 func (v *Visit) location(location pprofile.Location) {
-	if i := location.MappingIndex(); !v[Mappings].known(i) {
-		if to := v[Mappings].to(i); to != i {
-			location.SetMappingIndex(to)
-		}
+	if to := v[Mappings].next(location.MappingIndex()); to != location.MappingIndex() {
+		location.SetMappingIndex(to)
 	}
 	lines := location.Lines()
 	for j := range lines.Len() {
 		line := lines.At(j)
-		if i := line.FunctionIndex(); !v[Functions].known(i) {
-			if to := v[Functions].to(i); to != i {
-				line.SetFunctionIndex(to)
-			}
+		if to := v[Functions].next(line.FunctionIndex()); to != line.FunctionIndex() {
+			line.SetFunctionIndex(to)
 		}
 	}
 	v[Attributes].list(location.AttributeIndices())
 }
 
 func (v *Visit) attribute(attribute pprofile.KeyValueAndUnit) {
-	if i := attribute.KeyStrindex(); !v[Strings].known(i) {
-		if to := v[Strings].to(i); to != i {
-			attribute.SetKeyStrindex(to)
-		}
+	if to := v[Strings].next(attribute.KeyStrindex()); to != attribute.KeyStrindex() {
+		attribute.SetKeyStrindex(to)
 	}
-	if i := attribute.UnitStrindex(); !v[Strings].known(i) {
-		if to := v[Strings].to(i); to != i {
-			attribute.SetUnitStrindex(to)
-		}
+	if to := v[Strings].next(attribute.UnitStrindex()); to != attribute.UnitStrindex() {
+		attribute.SetUnitStrindex(to)
 	}
 }
