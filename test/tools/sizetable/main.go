@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command sizetable writes the part of docs/performance.md about sizes: OTLP messages before and after deduplication,
-// plain, in gzip and in zstd, for the profiles in testdata and in the corpus that OTELPPROF_CORPUS names; what the levels of
-// compression cost; and the inputs of OTEP 0239 as pprof and as OTLP, beside the OTEP's own figures. Without a corpus it
-// writes nothing. Run it in the root of the repository.
+// plain, in gzip and in zstd, for the profiles in testdata and in the corpus that OTELPPROF_CORPUS names; and what the levels
+// of compression cost. Without a corpus it writes nothing. Run it in the root of the repository.
 package main
 
 import (
@@ -23,9 +22,6 @@ func main() {
 	err := levelTable(&out, "testdata")
 	if err == nil {
 		err = messageSizes(&out, corpus, "testdata")
-	}
-	if err == nil {
-		err = otepTables(&out, corpus)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sizetable:", err)

@@ -65,52 +65,6 @@ func TestUploadsSpanTenMinutes(t *testing.T) {
 	assert.WithinDuration(t, first.Add(10*time.Minute), last, time.Minute)
 }
 
-// The tables are only meaningful if the inputs are those of the OTEP.
-func TestInputsOfTheOTEP(t *testing.T) {
-	for _, input := range otepInputs {
-		t.Run(input.name, func(t *testing.T) {
-			rows, err := input.measure(profiletest.Corpus(t))
-			require.NoError(t, err)
-			otep := input.otep[0]
-			assert.InEpsilon(t, otep.bytes, rows[0].bytes, 0.02)
-			assert.Equal(t, otep.labelSets, rows[0].labelSets)
-			for _, row := range rows {
-				assert.InEpsilon(t, rows[0].gzipped, row.gzipped, 0.3, row.representation)
-				assert.Positive(t, row.retainedObjects, row.representation)
-				assert.Greater(t, row.allocations, row.retainedObjects/2, row.representation)
-			}
-		})
-	}
-}
-
-// TestNativeTimestamps holds that times take less as timestamps than as labels, in bytes and in objects.
-func TestNativeTimestamps(t *testing.T) {
-	for _, input := range otepInputs {
-		if !input.timestamps {
-			continue
-		}
-		rows, err := input.measure(profiletest.Corpus(t))
-		require.NoError(t, err)
-		require.Len(t, rows, 5)
-		labels, native := rows[2], rows[4]
-		assert.Less(t, native.bytes, labels.bytes)
-		assert.Less(t, native.retainedObjects, labels.retainedObjects)
-		return
-	}
-	t.Fatal("no input has timestamps")
-}
-
-func TestOTEPTables(t *testing.T) {
-	var out strings.Builder
-	require.NoError(t, otepTables(&out, profiletest.Corpus(t)))
-	for _, row := range []string{
-		"\n| average | OTEP: pprof | 7,974 | 3,772 | 653 | 1 | 876,968 | 824 |\n", "\n|  | pprof | ", "\n|  | OTLP, native timestamps | ",
-		"\n| large | OTEP: pprof | 2,874,764 | 1,110,109 | 350,659 | 27 | ",
-	} {
-		assert.Contains(t, out.String(), row)
-	}
-}
-
 // TestLevels: each compressor makes a message smaller, and the row has all of them.
 func TestLevels(t *testing.T) {
 	payload, err := os.ReadFile(filepath.Join(profiletest.Testdata(t, "pprof"), "labelled.pb.gz"))
