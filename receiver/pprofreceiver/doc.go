@@ -9,6 +9,9 @@
 // to a batch, one for each request or fetch. The batch translates the payloads and passes them to the next consumer as
 // one message. All batches share the intake.
 //
+// The name of a file begins with what it belongs to: config_ has the options, api_ the push APIs, server_ the HTTP server that serves
+// them, fetch_ the sections that fetch, intake_ what all payloads pass, and format_ the payload formats.
+//
 // To add a push API, add a file with its type, and a field of this type in [APIsConfig]. To add a payload format, add a
 // file with a payloadFormat, and set it in the [payload] of the APIs that accept it.
 package pprofreceiver // import "github.com/otelpprof/otelpprof/receiver/pprofreceiver"

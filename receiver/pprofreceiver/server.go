@@ -22,7 +22,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/connections"
 )
 
-// server accepts profiles over HTTP. This file has its lifecycle, handler.go handles requests.
+// server accepts profiles over HTTP. This file has its lifecycle, server_handler.go handles requests.
 type server struct {
 	cfg     *ServerConfig
 	set     component.TelemetrySettings
