@@ -94,12 +94,13 @@ func (r *result) text() string {
 	row("uploads", "%d in %s, %.0f per second, by %d senders", len(r.outcomes), r.took.Round(time.Second), float64(len(r.outcomes))/r.took.Seconds(), r.options.senders)
 	row("accepted", "%d", len(r.outcomes)-refused)
 	row("rejected permanently", "%d, all of them invalid on purpose", refused)
-	var counted []string
-	for _, reason := range sorted(r.refusals) {
-		c := r.refusals[reason]
-		counted = append(counted, fmt.Sprintf("%s %d (%s)", reason, c.counted, c.bounds()))
+	var all count
+	for _, c := range r.refusals {
+		all.counted += c.counted
+		all.least += c.least
+		all.most += c.most
 	}
-	row("refusals that the gateway counted", "%s", strings.Join(counted, ", "))
+	row("refusals that the gateway counted", "%d, of %d APIs and reasons (%s)", all.counted, len(r.refusals), all.bounds())
 	row("answered incorrectly, or with the wrong reason", "%d", len(r.wrong))
 	row("refused with a retryable error (503, Unavailable)", "%d of %d attempts", busy, attempts)
 	row("attempts without an answer, retried", "%d", broken)
