@@ -6,7 +6,6 @@ package speedscope
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
@@ -26,7 +25,7 @@ const payloadFormat = "speedscope"
 // The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
-		r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: text.ErrMalformed, Continue: b.Continue}, types: src.SampleTypes}
+		r := &reader{JSON: profilebuilder.NewJSON(b, plain), types: src.SampleTypes}
 		b.Fail(r.readFile())
 	})
 }

@@ -54,10 +54,10 @@ func (r *reader) readEventField(key []byte, of unit) (err error) {
 	e := &r.event
 	switch string(key) {
 	case "type":
-		e.kind, err = r.text()
+		e.kind, err = r.ReadText()
 	case "at":
 		e.hasAt = true
-		e.at, err = r.value(of.factor, of.whole)
+		e.at, err = r.ReadValue(of.factor, of.whole)
 	case "frame":
 		e.hasFrame = true
 		e.frame, err = r.index()

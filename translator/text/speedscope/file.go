@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
@@ -18,10 +17,9 @@ const schema = "https://www.speedscope.app/file-format-schema.json"
 // anonymous is the name of functions without a name.
 const anonymous = "(anonymous)"
 
-// reader reads one file. It can seek: the fields of an object come in any order.
+// reader reads one file.
 type reader struct {
-	*profilebuilder.Builder
-	jsonscan.Scanner
+	profilebuilder.JSON
 	types  []pprof.ValueType
 	frames []frame
 	// stack is the stack of the current sample, root first.
@@ -50,7 +48,7 @@ func (r *reader) readFile() error {
 				return profilebuilder.Malformed("the file has the field %q twice", key)
 			}
 			if !shared {
-				return r.mark(&later)
+				return r.Mark(&later)
 			}
 			return r.Array(r.readProfile)
 		default:
@@ -78,23 +76,8 @@ func (r *reader) readFile() error {
 	return err
 }
 
-// mark stores the position of a value, and skips the value.
-func (r *reader) mark(place *int) error {
-	*place = r.At
-	return r.Skip()
-}
-
-// markArray stores the position of an array, counts its values and skips it.
-func (r *reader) markArray(place, count *int) error {
-	*place, *count = r.At, 0
-	return r.Array(func() error {
-		*count++
-		return r.Skip()
-	})
-}
-
 func (r *reader) readSchema() error {
-	text, err := r.text()
+	text, err := r.ReadText()
 	if err == nil && string(text) != schema {
 		err = profilebuilder.Malformed("$schema is %.64q, it must be %q", text, schema)
 	}
@@ -157,13 +140,13 @@ func (r *reader) readFrame() (f frameContent, err error) {
 	err = r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
-			f.name, err = r.text()
+			f.name, err = r.ReadText()
 		case "file":
-			f.file, err = r.text()
+			f.file, err = r.ReadText()
 		case "line":
-			f.line, err = r.position()
+			f.line, err = r.ReadPosition()
 		case "col":
-			f.column, err = r.position()
+			f.column, err = r.ReadPosition()
 		default:
 			err = r.Skip()
 		}

@@ -89,21 +89,21 @@ func (r *reader) readHeader() (h header, err error) {
 	err = r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			h.kind, err = r.text()
+			h.kind, err = r.ReadText()
 		case "name":
-			h.name, err = r.text()
+			h.name, err = r.ReadText()
 		case "unit":
-			h.unit, err = r.text()
+			h.unit, err = r.ReadText()
 		case "startValue":
-			err = r.mark(&h.start)
+			err = r.Mark(&h.start)
 		case "endValue":
-			err = r.mark(&h.end)
+			err = r.Mark(&h.end)
 		case "events":
-			err = r.mark(&h.events)
+			err = r.Mark(&h.events)
 		case "samples":
-			err = r.markArray(&h.samples, &h.sampleCount)
+			err = r.MarkArray(&h.samples, &h.sampleCount)
 		case "weights":
-			err = r.markArray(&h.weights, &h.weightCount)
+			err = r.MarkArray(&h.weights, &h.weightCount)
 		default:
 			err = r.Skip()
 		}
@@ -122,12 +122,12 @@ func (r *reader) duration(h *header, of unit) (uint64, error) {
 		return 0, nil
 	}
 	r.At = h.start
-	start, err := r.value(of.factor, of.whole)
+	start, err := r.ReadValue(of.factor, of.whole)
 	if err != nil {
 		return 0, err
 	}
 	r.At = h.end
-	end, err := r.value(of.factor, of.whole)
+	end, err := r.ReadValue(of.factor, of.whole)
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +147,7 @@ func (r *reader) readSamples(profile *profilebuilder.Profile, of unit, h *header
 		return err
 	}
 	err := r.Array(func() error {
-		weight, err := r.value(of.factor, of.whole)
+		weight, err := r.ReadValue(of.factor, of.whole)
 		if err == nil && weight < 0 {
 			err = profilebuilder.Malformed("weight %d is below 0", len(r.weights))
 		}
@@ -186,4 +186,13 @@ func (r *reader) readStackItem() error {
 		err = r.Err()
 	}
 	return err
+}
+
+// index reads the index of a frame.
+func (r *reader) index() (int, error) {
+	value, err := r.ReadValue(1, true)
+	if err == nil && (value < 0 || value >= int64(len(r.frames))) {
+		err = profilebuilder.Malformed("byte %d: frame %d does not exist, there are %d", r.At, value, len(r.frames))
+	}
+	return int(value), err
 }
