@@ -85,8 +85,9 @@ func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFor
 		}
 		source.SampleTypes = []pprof.ValueType{{Type: sampleType, Unit: unit}}
 	}
-	if format := s.intake.textFormat(name, 0); format != nil {
-		return format, nil
+	named := findFormat(name)
+	if named == nil {
+		return nil, unknownFormat(name)
 	}
-	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, formatPprof, formatJFR, textFormats)
+	return s.intake.textFormat(named, 0), nil
 }

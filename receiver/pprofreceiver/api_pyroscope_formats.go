@@ -35,14 +35,18 @@ func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentTyp
 	case name == "":
 		name = formatFolded
 	}
-	period, err := setFromCounts(source, name, query)
-	if err != nil {
-		return nil, err
+	named := findFormat(name)
+	if named == nil {
+		return nil, unknownFormat(name)
 	}
-	if format := s.intake.textFormat(name, period); format != nil {
-		return format, nil
+	period := int64(0)
+	if named.takesType {
+		var err error
+		if period, err = setFromCounts(source, query); err != nil {
+			return nil, err
+		}
 	}
-	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, formatPprof, formatJFR, textFormats)
+	return s.intake.textFormat(named, period), nil
 }
 
 // recordingFormat returns the format of a recording with these labels. The query has the sample rate for recordings without one.
@@ -56,11 +60,7 @@ func (s *server) recordingFormat(labels []byte, query url.Values) payloadFormat 
 
 // setFromCounts sets the type of values from the query, for formats without a type. If the name of the application ends
 // with a type, the service is the part before it. period is the value of one count.
-func setFromCounts(source *pprof.Source, format string, query url.Values) (period int64, err error) {
-	_, isCollapsed := collapsedForms[format]
-	if !isCollapsed && format != formatSpeedscope {
-		return 0, nil
-	}
+func setFromCounts(source *pprof.Source, query url.Values) (period int64, err error) {
 	app, _, err := pyroscope.ParseName(query.Get("name"))
 	if err != nil {
 		return 0, refuse(classBadQuery, "%w", err)

@@ -9,8 +9,8 @@ import (
 
 // foreignBegins has the first bytes of known formats that are not supported. instead is appended to the error.
 var foreignBegins = []struct{ begin, format, instead string }{
-	{"PERFILE2", "perf.data", ": send the output of perf script as format " + formatPerfScript},
-	{"2ELIFREP", "perf.data", ": send the output of perf script as format " + formatPerfScript},
+	{"PERFILE2", "perf.data", ": send the output of perf script with format=perf_script"},
+	{"2ELIFREP", "perf.data", ": send the output of perf script with format=perf_script"},
 	{"heap_v2/", "jemalloc heap", ": convert it with jeprof"},
 	{"# callgrind format", "callgrind", ""},
 }

@@ -4,68 +4,90 @@
 package pprofreceiver
 
 import (
+	"slices"
+	"strings"
+
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/cpuprofile"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
-// The formats that a request can name, in addition to formatPprof.
+// The formats whose names have a meaning of their own in an API.
 const (
-	formatJFR        = "jfr"
-	formatFolded     = "folded"
-	formatGroups     = "groups" // Pyroscope's name of formatFolded
-	formatLines      = "lines"
-	formatTrie       = "trie"
-	formatTree       = "tree"
-	formatSpeedscope = "speedscope"
-	formatPerfScript = "perf_script"
-
-	// textFormats has those of texts, for errors.
-	textFormats = formatFolded + ", " + formatGroups + ", " + formatLines + ", " + formatTrie + ", " + formatTree + ", " +
-		formatSpeedscope + ", " + formatPerfScript
+	formatJFR    = "jfr"
+	formatFolded = "folded" // collapsed stacks with counts
 )
 
-// collapsedForms are the formats with collapsed stacks.
-var collapsedForms = map[string]collapsed.Form{
-	formatFolded: collapsed.Groups, formatGroups: collapsed.Groups, formatLines: collapsed.Lines,
-	formatTrie: collapsed.Trie, formatTree: collapsed.Tree,
+// decodeText is the Decode of a translator.
+type decodeText func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error)
+
+// namedFormat is a format that a request can name, in addition to pprof and jfr.
+type namedFormat struct {
+	// names are equivalent. Errors list the first one.
+	names []string
+	// form is that of collapsed stacks, if decode is nil.
+	form   collapsed.Form
+	decode decodeText
+	// takesType is true if a request can name the type of the values.
+	takesType bool
+}
+
+// namedFormats has all of them.
+var namedFormats = []namedFormat{
+	{names: []string{formatFolded, "collapsed", "groups"}, form: collapsed.Groups, takesType: true}, // groups is Pyroscope's name
+	{names: []string{"lines"}, form: collapsed.Lines, takesType: true},
+	{names: []string{"trie"}, form: collapsed.Trie, takesType: true},
+	{names: []string{"tree"}, form: collapsed.Tree, takesType: true},
+	{names: []string{"speedscope"}, decode: speedscope.Decode, takesType: true},
+	{names: []string{"cpuprofile"}, decode: cpuprofile.Decode, takesType: true},
+	{names: []string{"perf_script", "perf"}, decode: perfscript.Decode},
+}
+
+// findFormat returns the format with a name, or nil.
+func findFormat(name string) *namedFormat {
+	i := slices.IndexFunc(namedFormats, func(f namedFormat) bool { return slices.Contains(f.names, name) })
+	if i < 0 {
+		return nil
+	}
+	return &namedFormats[i]
+}
+
+// unknownFormat returns the error for a format that does not exist.
+func unknownFormat(name string) error {
+	known := []string{formatPprof, formatJFR}
+	for _, format := range namedFormats {
+		known = append(known, format.names[0])
+	}
+	return refuse(classUnknownFormat, "format %.32q is not supported, only %s are", name, strings.Join(known, ", "))
 }
 
 // textFormat is a format whose frames have names.
 type textFormat struct {
-	decode  func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error)
+	decode  decodeText
 	options text.Options
+}
+
+// textFormat returns a format. period is the value of one count of collapsed stacks.
+func (in *intake) textFormat(named *namedFormat, period int64) payloadFormat {
+	decode := named.decode
+	if decode == nil {
+		decode = func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
+			return collapsed.Decode(payload, source, collapsed.Options{Form: named.form, Period: period, Options: options})
+		}
+	}
+	return textFormat{decode, text.Options{
+		Limits: in.options.Limits, KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
+	}}
 }
 
 // Decode translates a payload.
 func (f textFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
 	source.Reserve = work.Reserve
 	return f.decode(payload, source, f.options)
-}
-
-// textFormat returns the format with a name, or nil if there is none. period is the value of one count of collapsed
-// stacks.
-func (in *intake) textFormat(name string, period int64) payloadFormat {
-	format := textFormat{options: text.Options{
-		Limits: in.options.Limits, KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
-	}}
-	form, isCollapsed := collapsedForms[name]
-	switch {
-	case isCollapsed:
-		format.decode = func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-			return collapsed.Decode(payload, source, collapsed.Options{Form: form, Period: period, Options: options})
-		}
-	case name == formatSpeedscope:
-		format.decode = speedscope.Decode
-	case name == formatPerfScript:
-		format.decode = perfscript.Decode
-	default:
-		return nil
-	}
-	return format
 }

@@ -41,6 +41,7 @@ func TestIngestFormats(t *testing.T) {
 		"trie by type":    {query: "name=shop.cpu", file: "trie.bin", headers: []string{"Content-Type", "binary/octet-stream+trie"}, want: map[string]int64{"cpu/nanoseconds": 1_640_000_000}, service: "shop"},
 		"tree":            {query: "name=shop.cpu&format=tree", file: "tree.bin", want: map[string]int64{"cpu/nanoseconds": 1_640_000_000}, service: "shop"},
 		"speedscope":      {query: "name=shop.cpu&format=speedscope", file: "speedscope.json", want: map[string]int64{"cpu/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}, service: "shop", profile: "main thread"},
+		"cpuprofile":      {query: "name=shop.wall&format=cpuprofile", file: "node.cpuprofile", want: map[string]int64{"wall/nanoseconds": 84_740_000}, service: "shop"},
 		"speedscope wall": {query: "name=shop.wall&format=speedscope", file: "speedscope.json", want: map[string]int64{"wall/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}, service: "shop", profile: "main thread"},
 		"perf script":     {query: "name=shop.cpu&format=perf_script", file: "perf_boot.txt", want: map[string]int64{"cpu/nanoseconds": 14 * 5_025_125, "page-faults/count": 389}, service: "shop.cpu", profile: "page-faults"},
 	} {
@@ -87,6 +88,9 @@ func TestQueryFormats(t *testing.T) {
 		"trie":           {query: "?format=trie", file: "trie.bin", want: map[string]int64{"samples/count": 164}},
 		"tree":           {query: "?format=tree", file: "tree.bin", want: map[string]int64{"samples/count": 164}},
 		"speedscope":     {query: "?format=speedscope&sample_type=cpu/nanoseconds", file: "speedscope.json", want: map[string]int64{"cpu/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}},
+		"cpuprofile":     {query: "?format=cpuprofile", file: "node.cpuprofile", want: map[string]int64{"cpu/nanoseconds": 84_740_000}},
+		"collapsed":      {query: "?format=collapsed", file: "groups.txt", want: map[string]int64{"samples/count": 58}},
+		"perf":           {query: "?format=perf", file: "perf_wall.txt", want: map[string]int64{"cpu/nanoseconds": 3 * 20_408_163}},
 		"perf script":    {query: "?format=perf_script&profile.name=x", file: "perf_wall.txt", want: map[string]int64{"cpu/nanoseconds": 3 * 20_408_163}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,8 +122,8 @@ func TestFormatRefusals(t *testing.T) {
 		status       int
 		reason, says string
 	}{
-		"unknown":           {target: "/v1/pprof?format=cpuprofile", body: "{}", status: 415, reason: "unknown_format", says: `format "cpuprofile" is not supported, only pprof, jfr, folded`},
-		"unknown at ingest": {target: "/ingest?name=a&format=cpuprofile", body: "{}", status: 415, reason: "unknown_format", says: `only pprof, jfr, folded`},
+		"unknown":           {target: "/v1/pprof?format=fold", body: "{}", status: 415, reason: "unknown_format", says: `format "fold" is not supported, only pprof, jfr, folded, lines, trie, tree, speedscope, cpuprofile, perf_script are`},
+		"unknown at ingest": {target: "/ingest?name=a&format=fold", body: "{}", status: 415, reason: "unknown_format", says: `only pprof, jfr, folded`},
 		"jfr":               {target: "/v1/pprof?format=jfr", body: "a 1", status: 400, reason: "malformed", says: "malformed JFR recording"},
 		"form":              {target: "/v1/pprof", body: string(formOf("b", "profile", "x")), headers: []string{"Content-Type", "Multipart/Form-Data; boundary=b"}, status: 415, reason: "unknown_format", says: "a form is not supported here"},
 		"sample type":       {target: "/v1/pprof?format=folded&sample_type=cpu", body: "a 1", status: 400, reason: "bad_query", says: `sample_type "cpu"`},

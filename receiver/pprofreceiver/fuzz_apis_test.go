@@ -71,8 +71,8 @@ func addCaptures(f *testing.F, client string) {
 func addFormats(f *testing.F, query string) {
 	f.Helper()
 	for file, name := range map[string]string{
-		"groups.txt": formatFolded, "lines.txt": formatLines, "trie.bin": formatTrie, "tree.bin": formatTree,
-		"speedscope.json": formatSpeedscope, "perf_wall.txt": formatPerfScript,
+		"groups.txt": "folded", "lines.txt": "lines", "trie.bin": "trie", "tree.bin": "tree",
+		"speedscope.json": "speedscope", "node.cpuprofile": "cpuprofile", "perf_wall.txt": "perf_script",
 	} {
 		f.Add(profiletest.Format(f, file), query+name, "", "")
 	}

@@ -50,8 +50,10 @@ func TestReadmeSnippets(t *testing.T) {
 // TestReadmeNamesEveryFormat: the README has each format that a request can name.
 func TestReadmeNamesEveryFormat(t *testing.T) {
 	text := readme(t)
-	for name := range strings.SplitSeq(textFormats, ", ") {
-		assert.Contains(t, text, "`"+name+"`")
+	for _, format := range namedFormats {
+		for _, name := range format.names {
+			assert.Contains(t, text, "`"+name+"`")
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/cpuprofile"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
@@ -102,7 +103,7 @@ func TestAmplification(t *testing.T) {
 		})
 		check(384, "splunk "+name, raw, decodeSplunk)
 	}
-	var groups, chain, tree, script, frames strings.Builder
+	var groups, chain, tree, script, frames, nodes, ids strings.Builder
 	recording := jfrtest.New()
 	tree.Write(protowire.AppendVarint([]byte{0, 0}, entries))
 	var stack []jfrtest.Frame
@@ -115,6 +116,8 @@ func TestAmplification(t *testing.T) {
 		}
 		fmt.Fprintf(&script, "a 1 2.5: e:\n\t%x %s\n", i, text)
 		fmt.Fprintf(&frames, `,{"name":%q}`, text)
+		fmt.Fprintf(&nodes, `,{"id":%d,"callFrame":{"functionName":%q}}`, i, text)
+		fmt.Fprintf(&ids, ",%d", i)
 		fmt.Fprintf(&tree, "%c%s\x01\x00", len(text), text)
 		stack = append(stack, jfrtest.Frame{Method: recording.Method("", text), Line: 1})
 		if len(stack) == entries/10 {
@@ -135,6 +138,11 @@ func TestAmplification(t *testing.T) {
 	})
 	check(384, "speedscope", []byte(`{"shared":{"frames":[`+frames.String()[1:]+`]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]],"weights":[1]}]}`), func(payload []byte, src pprof.Source) error {
 		_, _, err := speedscope.Decode(payload, src, text.Options{})
+		return err
+	})
+	deltas := strings.Repeat(",0", entries)
+	check(384, "CPU profile", []byte(`{"nodes":[`+nodes.String()[1:]+`],"samples":[`+ids.String()[1:]+`],"timeDeltas":[`+deltas[1:]+`],"startTime":1795369073000000,"endTime":1795369073000000}`), func(payload []byte, src pprof.Source) error {
+		_, _, err := cpuprofile.Decode(payload, src, text.Options{})
 		return err
 	})
 	check(384, "recording", recording.Bytes(), func(payload []byte, src pprof.Source) error {

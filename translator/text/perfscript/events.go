@@ -10,10 +10,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
-// firstWallClock is the year 2000. Times from then on are wall-clock times: a machine would need an uptime of thirty
-// years to reach it.
-const firstWallClock = 946_684_800e9
-
 // eventKey identifies a profile. perf prints the periods of some events only.
 type eventKey struct {
 	event     string
@@ -31,9 +27,9 @@ type eventProfile struct {
 // addSample adds a sample with the current attributes of the reader.
 func (r *reader) addSample(h *header, stack int32) {
 	if r.samples == 0 {
-		r.wallClock = h.time >= firstWallClock
+		r.wallClock = h.time >= profilebuilder.FirstWallClock
 	}
-	if r.wallClock && h.time < firstWallClock {
+	if r.wallClock && h.time < profilebuilder.FirstWallClock {
 		r.Fail(profilebuilder.Malformed("the time %d.%09d is before the year 2000, those of earlier samples are not", h.time/1e9, h.time%1e9))
 	}
 	r.samples++

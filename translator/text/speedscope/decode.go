@@ -25,7 +25,7 @@ const payloadFormat = "speedscope"
 // The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
-		r := &reader{JSON: profilebuilder.NewJSON(b, plain), types: src.SampleTypes}
+		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}
 		b.Fail(r.readFile())
 	})
 }

@@ -7,20 +7,15 @@ import (
 	"fmt"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
 // schema is the expected value of the optional field $schema.
 const schema = "https://www.speedscope.app/file-format-schema.json"
 
-// anonymous is the name of functions without a name.
-const anonymous = "(anonymous)"
-
 // reader reads one file.
 type reader struct {
 	profilebuilder.JSON
-	types  []pprof.ValueType
 	frames []frame
 	// stack is the stack of the current sample, root first.
 	stack   []int32
@@ -144,16 +139,16 @@ func (r *reader) readFrame() (f frameContent, err error) {
 		case "file":
 			f.file, err = r.ReadText()
 		case "line":
-			f.line, err = r.ReadPosition()
+			f.line, err = r.ReadPosition(1)
 		case "col":
-			f.column, err = r.ReadPosition()
+			f.column, err = r.ReadPosition(1)
 		default:
 			err = r.Skip()
 		}
 		return err
 	})
 	if len(f.name) == 0 {
-		f.name = []byte(anonymous)
+		f.name = []byte(profilebuilder.Anonymous)
 	}
 	return f, err
 }

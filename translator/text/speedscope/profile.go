@@ -60,10 +60,7 @@ func (r *reader) readOneProfile() error {
 	if !known {
 		return profilebuilder.Malformed("unit %.64q is not known", h.unit)
 	}
-	p := profilebuilder.Profile{Name: string(h.name), Type: of.sampleType}
-	if len(r.types) > 0 && r.types[0].Unit == of.sampleType.Unit {
-		p.Type = r.types[0]
-	}
+	p := profilebuilder.Profile{Name: string(h.name), Type: r.SampleType(of.sampleType)}
 	if of.sampleType == wall {
 		if p.Duration, err = r.duration(&h, of); err != nil {
 			return err

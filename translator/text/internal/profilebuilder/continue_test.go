@@ -15,6 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/cpuprofile"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
@@ -29,6 +30,10 @@ func inForm(form collapsed.Form) decode {
 
 func asSpeedscope(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return speedscope.Decode(payload, src, text.Options{})
+}
+
+func asCPUProfile(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	return cpuprofile.Decode(payload, src, text.Options{})
 }
 
 func asPerfScript(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
@@ -51,6 +56,7 @@ func TestContinue(t *testing.T) {
 		"nodes without values": {inForm(collapsed.Tree), of("\x00\x00\xff\xff\xff\x7f", "\x01a\x00\x00", "")},
 		"skipped JSON":         {asSpeedscope, of(`{"a":[`, "1,", `1]}`)},
 		"frames not used":      {asSpeedscope, of(`{"shared":{"frames":[`, `"`+strings.Repeat("a", 1000)+`",`, `1]}}`)},
+		"equal samples":        {asCPUProfile, of(`{"nodes":[{"id":1,"callFrame":{}}],"startTime":1,"endTime":2,"timeDeltas":[],"samples":[`, "1,", `1]}`)},
 		"comments":             {asPerfScript, of("", "#\n", "a 1 2.5: e:\n")},
 		"words like times":     {asPerfScript, of(" ", "1.0: ", "")},
 		"words":                {asPerfScript, of("a 1 2.5: e:\n ", "a ", "")},

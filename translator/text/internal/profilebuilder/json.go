@@ -14,6 +14,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text"
 )
 
+// Anonymous is the name of functions without a name, as JavaScript engines show them.
+const Anonymous = "(anonymous)"
+
 // JSON reads a payload that is JSON. It can seek: the fields of an object come in any order.
 type JSON struct {
 	*Builder
@@ -74,13 +77,17 @@ func (j *JSON) readNumber() ([]byte, error) {
 	return j.Text[start:j.At], nil
 }
 
-// ReadPosition reads the number of a line or column, or null. A missing number is 0. Some exporters write -1 for it.
-func (j *JSON) ReadPosition() (int64, error) {
+// ReadPosition reads the number of a line or column, or null. first is the number of the first one in the file. The result is 0 if the
+// number is missing, or less: some exporters write -1 then.
+func (j *JSON) ReadPosition(first int64) (int64, error) {
 	if j.Word("null") {
 		return 0, nil
 	}
 	value, err := j.ReadValue(1, true)
-	return max(value, 0), err
+	if err == nil && value-first == math.MaxInt64 {
+		err = Malformed("byte %d: the number %d is too large", j.At, value)
+	}
+	return max(value-first+1, 0), err
 }
 
 // ReadValue reads a number and multiplies it by factor. The result is rounded, or must be whole.

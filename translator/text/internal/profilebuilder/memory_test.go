@@ -39,10 +39,18 @@ func shaped() map[string]struct {
 	weights := bytes.TrimSuffix(bytes.Repeat([]byte("1,"), n), []byte(","))
 	frames := bytes.TrimSuffix(repeated(n, `{"name":"\u0066%d","file":"x"},`, number), []byte(","))
 	each := bytes.TrimSuffix(repeated(n, "[%d],", number), []byte(","))
+	nodes := bytes.TrimSuffix(repeated(n, `{"id":%d,"callFrame":{"functionName":"\u0066%[1]d","url":"x"}},`, number), []byte(","))
+	ids := bytes.TrimSuffix(repeated(n, "%d,", number), []byte(","))
+	cpuProfile := func(start int64, nodes, samples []byte) []byte {
+		return fmt.Appendf(nil, `{"nodes":[%s],"startTime":%d,"endTime":%[2]d,"samples":[%s],"timeDeltas":[%s]}`, nodes, start, samples, weights)
+	}
 	return map[string]struct {
 		decode  decode
 		payload []byte
 	}{
+		"nodes":            {asCPUProfile, cpuProfile(1, nodes, ids)},
+		"nodes not used":   {asCPUProfile, cpuProfile(1, nodes, weights)},
+		"times of nodes":   {asCPUProfile, cpuProfile(1_795_369_073_000_000, nodes[:bytes.IndexByte(nodes, 'x')+4], bytes.ReplaceAll(weights, []byte("1"), []byte("0")))},
 		"one line":         {inForm(collapsed.Groups), []byte("a;b 1")},
 		"functions":        {inForm(collapsed.Groups), repeated(n, "f%d 1\n", number)},
 		"stacks":           {inForm(collapsed.Groups), repeated(n, "%d;%d;a;b;c;d 1\n", func(i int) []any { return []any{i % 150, i / 150} })},

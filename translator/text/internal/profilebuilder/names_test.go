@@ -13,6 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/cpuprofile"
 	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
@@ -29,6 +30,10 @@ func TestGeneratedNames(t *testing.T) {
 		"speedscope": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
 			file := `{"shared":{"frames":[{"name":"` + first + `"},{"name":"` + second + `"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0],[1]],"weights":[1,2]}]}`
 			return speedscope.Decode([]byte(file), pprof.Source{}, text.Options{KeepGeneratedNames: keep})
+		},
+		"cpuprofile": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
+			file := `{"nodes":[{"id":1,"callFrame":{"functionName":"` + first + `"}},{"id":2,"callFrame":{"functionName":"` + second + `"}}],"startTime":1,"endTime":2,"samples":[1,2],"timeDeltas":[0,0]}`
+			return cpuprofile.Decode([]byte(file), pprof.Source{}, text.Options{KeepGeneratedNames: keep})
 		},
 		"perfscript": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
 			script := "java 1 2.5: 1 e:\n\t1 " + first + " (/tmp/perf-1.map)\n\njava 1 2.6: 2 e:\n\t1 " + second + " (/tmp/perf-1.map)\n"

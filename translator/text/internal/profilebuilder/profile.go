@@ -20,8 +20,9 @@ type Profile struct {
 	// PeriodType is the type of Period. Without a type, the profile has no period.
 	PeriodType pprof.ValueType
 	Period     int64
-	// Duration is in nanoseconds. It is ignored if the profile has events.
-	Duration uint64
+	// Start is in nanoseconds since 1970, or 0 if it is not known. Duration is in nanoseconds. Events before and after that widen the
+	// range. Without a start, the events alone determine it.
+	Start, Duration uint64
 
 	builder *Builder
 	// events has the samples, and their events if the profile has any. sums has the value of each sample without events.
@@ -29,6 +30,18 @@ type Profile struct {
 	sums   []int64
 	// first and last are the earliest and the latest time of an event.
 	first, last uint64
+}
+
+// FirstWallClock is the year 2000, in nanoseconds since 1970. Times before it count from the boot of the machine: it would need an uptime
+// of thirty years to reach it. Times from then on are wall-clock times.
+const FirstWallClock = 946_684_800e9
+
+// SampleType returns the first type of the source if it has the same unit, else the type itself.
+func (b *Builder) SampleType(t pprof.ValueType) pprof.ValueType {
+	if types := b.src.SampleTypes; len(types) > 0 && types[0].Unit == t.Unit {
+		return types[0]
+	}
+	return t
 }
 
 // AddProfile adds a profile without samples.
@@ -95,10 +108,14 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 	return number, b.err == nil
 }
 
-// span returns the time range of the events, or the duration of a profile without events.
+// span returns the time range.
 func (p *Profile) span() (start, duration uint64) {
 	if p.events.Len() == 0 {
-		return 0, p.Duration
+		return p.Start, p.Duration
 	}
-	return p.first, p.last - p.first + 1
+	start, end := p.first, p.last+1
+	if p.Start > 0 {
+		start, end = min(start, p.Start), max(end, p.Start+p.Duration)
+	}
+	return start, end - start
 }

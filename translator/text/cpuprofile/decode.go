@@ -1,0 +1,36 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cpuprofile
+
+import (
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
+	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
+)
+
+// payloadFormat is the original_payload_format.
+const payloadFormat = "cpuprofile"
+
+// Decode translates one file: plain, in gzip or in zstd. The result has one profile, and shares no memory with payload. Samples of equal
+// stacks become one.
+//
+// The value of a sample is the time to the next one, of the last the time to the end, with the type cpu and the unit nanoseconds. If the
+// first of src.SampleTypes has the same unit, it replaces the type. Samples are put in the order of their times: with negative time
+// deltas they are not in that order.
+//
+// The frames (idle), (program) and (garbage collector) are kept. (root), above all others, is only a frame of samples without another
+// one. A line and column are those where the function begins.
+//
+// V8 counts times from the boot of the machine. Then the profile has a duration, but no time. Times after the year 2000 are wall-clock
+// times. Then samples have timestamps.
+//
+// The error is [text.ErrMalformed], [text.ErrTooLarge], an error of decompression, or an error that src.Reserve returned.
+func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
+	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
+		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}
+		b.Fail(r.readFile())
+	})
+}
