@@ -114,7 +114,7 @@ func (t *decoding) appendText(attributes []int32, key string, value uint32) []in
 	if len(t.wire.String(value)) == 0 {
 		return attributes
 	}
-	return append(attributes, t.textAttribute(t.dict.String(key), value))
+	return append(attributes, t.tables.TextAttribute(t.dict.String(key), value))
 }
 
 // addComments adds the comments as one attribute: an array of strings.

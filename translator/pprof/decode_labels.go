@@ -183,7 +183,7 @@ func (t *decoding) labelAttribute(refs []labelRef) int32 {
 	if len(refs) == 1 {
 		l := refs[0].label
 		if l.Str != 0 {
-			return t.textAttribute(key, l.Str)
+			return t.tables.TextAttribute(key, l.Str)
 		}
 		return t.intAttribute(key, l)
 	}

@@ -30,7 +30,7 @@ func (t *decoding) reserveTables(payload []byte) error {
 	if !t.opts.KeepUnreferencedMappings {
 		sizes.Mappings = min(sizes.Mappings, sizes.Locations)
 	}
-	texts := 16 * int64(w.NumStrings())
+	texts := 8 * int64(w.NumStrings())
 	text := int64(w.StringBytes()) + int64(w.StringBytes())/2
 	comments := int64(0)
 	for _, c := range w.Comments {
@@ -59,7 +59,7 @@ const (
 // kept returns the memory that the next translation reuses, in bytes.
 func (t *decoding) kept() int64 {
 	l := &t.labels
-	bytes := int64(cap(t.inflated)) + t.wire.Kept() + t.tables.Kept() + 8*int64(cap(t.texts)) +
+	bytes := int64(cap(t.inflated)) + t.wire.Kept() + t.tables.Kept() +
 		4*int64(cap(t.attributes)+cap(l.ofString)) + 64*int64(cap(t.types)) + 48*int64(cap(l.keys)) + 16*int64(cap(l.refs))
 	if t.dict != nil {
 		bytes += t.dict.Kept()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
-	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
@@ -33,11 +32,7 @@ type decoding struct {
 	// repaired has the strings whose invalid bytes were replaced.
 	repaired map[uint32][]byte
 	// names has the Go strings that were made of strings of the payload.
-	names map[uint32]string
-	// texts has, for each string, the attribute that last had it as its value. Long strings are in longTexts.
-	texts     []textAttribute
-	longTexts map[textKey]int32
-
+	names      map[uint32]string
 	attributes []int32
 
 	types  []ValueType
@@ -67,7 +62,7 @@ func (t *decoding) release() (bytes int) {
 	clear(t.slices)
 	clear(t.types)
 	clear(t.labels.keys)
-	t.repaired, t.names, t.longTexts = nil, nil, nil
+	t.repaired, t.names = nil, nil
 	if len(t.labels.byName) > manyKeys {
 		t.labels.byName = nil
 	}
@@ -115,7 +110,6 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if err != nil {
 		return pprofile.Profiles{}, err
 	}
-	t.texts = scratch.Zeroed(t.texts, w.NumStrings())
 	t.dict.Reset(dictionary.Sizes{
 		Strings:   w.NumStrings(),
 		Functions: len(w.Functions),
@@ -162,4 +156,28 @@ func (t *decoding) text(i uint32) []byte {
 	}
 	t.repaired[i] = bytes.ToValidUTF8(s, []byte("\uFFFD"))
 	return t.repaired[i]
+}
+
+// rules translate the entries of a pprof without changes.
+type rules struct{ *decoding }
+
+var _ tables.Rules = rules{}
+
+func (r rules) Text(i uint32) []byte { return r.text(i) }
+
+func (r rules) Function(from *pprofwire.Function) dictionary.Function {
+	return dictionary.Function{
+		Name:       r.tables.String(from.Name),
+		SystemName: r.tables.String(from.SystemName),
+		Filename:   r.tables.String(from.Filename),
+		StartLine:  from.StartLine,
+	}
+}
+
+func (r rules) Line(from *pprofwire.Line, function int32) dictionary.Line {
+	return dictionary.Line{Function: function, Line: from.Line, Column: from.Column}
+}
+
+func (r rules) LocationAttributes(attributes []int32, _ *pprofwire.Function) []int32 {
+	return attributes
 }

@@ -6,48 +6,19 @@ package pprof
 import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// textAttribute is a key in the dictionary, and an attribute plus one.
-type textAttribute struct{ key, attribute int32 }
-
-// textKey is a key in the dictionary and a string of the payload.
-type textKey struct {
-	key  int32
-	text uint32
-}
-
-// longText is the length above which a text is found by its index, not by its content: a small payload can repeat it
-// often.
-const longText = 256
-
-// textAttribute returns the attribute with this key and string i of the payload.
-func (t *decoding) textAttribute(key int32, i uint32) int32 {
-	last := &t.texts[i]
-	if last.attribute != 0 && last.key == key {
-		return last.attribute - 1
+// AddText adds the attribute with this key and string i of the payload.
+func (r rules) AddText(key int32, i uint32) (attribute int32, added bool) {
+	text, long := r.text(i), len(r.wire.String(i)) > tables.LongText
+	if !r.reserveAttribute(len(text), 0, long) {
+		return 0, false
 	}
-	long := len(t.wire.String(i)) > longText
-	if long {
-		if attribute, known := t.longTexts[textKey{key, i}]; known {
-			return attribute
-		}
-	}
-	text := t.text(i)
-	if !t.reserveAttribute(len(text), 0, long) {
-		return 0
-	}
-	before := t.dict.NumAttributes()
-	attribute := t.dict.StringBytesAttribute(key, 0, text)
-	t.countAttribute(before, len(text), 0, long)
-	*last = textAttribute{key, attribute + 1}
-	if long {
-		if t.longTexts == nil {
-			t.longTexts = map[textKey]int32{}
-		}
-		t.longTexts[textKey{key, i}] = attribute
-	}
-	return attribute
+	before := r.dict.NumAttributes()
+	attribute = r.dict.StringBytesAttribute(key, 0, text)
+	r.countAttribute(before, len(text), 0, long)
+	return attribute, true
 }
 
 // reserveAttribute reports whether an attribute with a text of this length, and items of so many bytes, can be added. A long text
@@ -60,10 +31,9 @@ func (t *decoding) reserveAttribute(text int, items int64, long bool) bool {
 }
 
 // attributeBytes is the memory of an attribute with a text of this length.
-func attributeBytes(text int) int64 { return dictionary.AttributeBytes + 2*int64(text) + longTextBytes }
-
-// longTextBytes is the memory of an entry of longTexts.
-const longTextBytes = 64
+func attributeBytes(text int) int64 {
+	return dictionary.AttributeBytes + 2*int64(text) + tables.LongTextBytes
+}
 
 // countAttribute counts the memory of the last attribute if it is new.
 func (t *decoding) countAttribute(before, text int, items int64, long bool) {
@@ -104,7 +74,7 @@ func (t *decoding) name(i uint32) string {
 // countLongTexts counts long strings that must be compared as a whole, each time.
 func (t *decoding) countLongTexts(strings ...uint32) {
 	for _, i := range strings {
-		if n := len(t.wire.String(i)); n > longText {
+		if n := len(t.wire.String(i)); n > tables.LongText {
 			t.countText(n)
 		}
 	}

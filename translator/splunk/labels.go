@@ -31,10 +31,6 @@ const (
 type labelTranslation struct {
 	// roles has the role of each string of the pprof.
 	roles []labelRole
-	// texts has, for each string of the pprof, the attribute that last had it as its value.
-	texts []textAttribute
-	// longTexts has attributes of long texts, which a small pprof can repeat often.
-	longTexts map[textKey]int32
 	// lastStart and lastEnd are the range of the labels of the previous sample. event is their result; t.attributes still
 	// has its attributes. repaired is true if the labels needed a repair, which counts once per sample.
 	lastStart, lastEnd uint32
@@ -54,24 +50,10 @@ type labelTranslation struct {
 	hasKeyZero bool
 }
 
-// textAttribute is an attribute plus one, and the string that is its key.
-type textAttribute struct {
-	key       uint32
-	attribute int32
-}
-
-// textKey is a key and a text; both are strings of the pprof.
-type textKey struct{ key, text uint32 }
-
-// longText is the length above which a text is found by its index, not by its content.
-const longText = 256
-
 func (l *labelTranslation) begin(t *decoding) {
 	l.roles = scratch.Zeroed(l.roles, t.wire.NumStrings())
-	l.texts = scratch.Zeroed(l.texts, t.wire.NumStrings())
 	l.lastStart, l.lastEnd, l.lastLinks = 0, 0, l.lastLinks[:0]
 	l.identity = 0
-	clear(l.longTexts)
 	l.recordTime, l.hasKeyZero = 0, false
 }
 
@@ -176,7 +158,7 @@ func (t *decoding) newLabels(labels []pprofwire.Label) event {
 			}
 		case roleEventName:
 			if e.name == 0 && len(t.optional(l.Str)) > 0 {
-				e.name = t.labelAttribute(l)
+				e.name = t.labelAttribute(t.labelKey(l.Key), l)
 			}
 		case roleLink:
 			t.labels.links = append(t.labels.links, *l)
@@ -221,43 +203,18 @@ func (t *decoding) addLabel(l *pprofwire.Label) {
 		t.attributes = append(t.attributes, t.dict.BoolAttribute(key, 0, true))
 		return
 	}
-	t.attributes = append(t.attributes, t.labelAttribute(l))
+	t.attributes = append(t.attributes, t.labelAttribute(key, l))
 }
 
-func (t *decoding) labelAttribute(l *pprofwire.Label) int32 {
-	if l.Str == 0 {
-		if !t.reserve(dictionary.AttributeBytes) {
-			return 0
-		}
-		return t.dict.IntAttribute(t.labelKey(l.Key), t.tables.String(l.NumUnit), l.Num)
+// labelAttribute returns the attribute for a label. key is the index of its key in the dictionary.
+func (t *decoding) labelAttribute(key int32, l *pprofwire.Label) int32 {
+	if l.Str != 0 {
+		return t.tables.TextAttribute(key, l.Str)
 	}
-	known := &t.labels.texts[l.Str]
-	if known.attribute == 0 || known.key != l.Key {
-		*known = textAttribute{l.Key, t.textAttribute(l) + 1}
-	}
-	return known.attribute - 1
-}
-
-// textAttribute returns the attribute for a label with a text.
-func (t *decoding) textAttribute(l *pprofwire.Label) int32 {
-	text, key := t.wire.String(l.Str), textKey{l.Key, l.Str}
-	long := len(text) > longText
-	if long {
-		if attribute, known := t.labels.longTexts[key]; known {
-			return attribute
-		}
-	}
-	if !t.reserve(dictionary.AttributeBytes + 3*int64(len(text))) {
+	if !t.reserve(dictionary.AttributeBytes) {
 		return 0
 	}
-	attribute := t.dict.StringBytesAttribute(t.labelKey(l.Key), 0, t.valid(text))
-	if long {
-		if t.labels.longTexts == nil {
-			t.labels.longTexts = map[textKey]int32{}
-		}
-		t.labels.longTexts[key] = attribute
-	}
-	return attribute
+	return t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num)
 }
 
 // labelKey adds the key of a label to the dictionary.

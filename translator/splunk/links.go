@@ -25,10 +25,14 @@ func (t *decoding) extractLink() (link int32) {
 	link, traceLabel, spanLabel := t.findLink()
 	for i := range l.links {
 		label := &l.links[i]
-		if i == traceLabel || i == spanLabel || t.isZeroID(label) || !t.isNewKey(t.labelKey(label.Key)) {
+		if i == traceLabel || i == spanLabel || t.isZeroID(label) {
 			continue
 		}
-		t.attributes = append(t.attributes, t.labelAttribute(label))
+		key := t.labelKey(label.Key)
+		if !t.isNewKey(key) {
+			continue
+		}
+		t.attributes = append(t.attributes, t.labelAttribute(key, label))
 		l.lastLinks = l.lastLinks[:0]
 	}
 	l.lastLink = link

@@ -107,7 +107,7 @@ const (
 	profileBytes         = 1 << 10
 	groupBytes           = 3 << 9 // a group of texts without its events: index, hash and entry
 	commentBytes         = 80
-	stringBytes          = 20 + 32 // what labels know of a string, and its place in keySet while that grows
+	stringBytes          = 12 + 32 // what labels know of a string, and its place in keySet while that grows
 )
 
 // reserveTables reserves the memory that the sizes of the pprof's tables require: working memory, the samples of the

@@ -162,7 +162,7 @@ func (t *decoding) addTextAttribute(key string, text uint32) {
 		return
 	}
 	if index := t.dict.String(key); t.isNewKey(index) {
-		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(index, 0, t.valid(t.wire.String(text))))
+		t.attributes = append(t.attributes, t.tables.TextAttribute(index, text))
 	}
 }
 

@@ -90,7 +90,6 @@ func (t *decoding) release() (bytes int) {
 	t.dict.Reset(dictionary.Sizes{})
 	t.groups.release()
 	t.memory = requestMemory{}
-	t.labels.longTexts = nil
 	return t.bytes()
 }
 
@@ -98,7 +97,7 @@ func (t *decoding) release() (bytes int) {
 func (t *decoding) bytes() int {
 	l := &t.labels
 	return int(t.dict.Kept()+t.wire.Kept()+t.tables.Kept()) + cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.events.bytes() +
-		4*(cap(t.stack)+cap(t.attributes)) + cap(l.roles) + 8*cap(l.texts) + 24*(cap(l.links)+cap(l.lastLinks)+cap(t.lines)) +
+		4*(cap(t.stack)+cap(t.attributes)) + cap(l.roles) + 24*(cap(l.links)+cap(l.lastLinks)+cap(t.lines)) +
 		12*cap(t.stacks) + 8*cap(t.keys.stamps) + 64*cap(t.text.frames) + 8*cap(t.resources) + t.groups.bytes()
 }
 

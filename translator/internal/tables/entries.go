@@ -87,7 +87,7 @@ func (t *Tables) equalTexts(a, b uint32) bool {
 func (t *Tables) addMapping(m *pprofwire.Mapping) int32 {
 	t.attributes = t.attributes[:0]
 	if id := t.wire.String(m.BuildID); len(id) > 0 && m.BuildID != 0 {
-		t.attributes = append(t.attributes, t.rules.TextAttribute(t.dict.String(buildIDKey(id)), m.BuildID))
+		t.attributes = append(t.attributes, t.TextAttribute(t.dict.String(buildIDKey(id)), m.BuildID))
 	}
 	t.addTrue(semconv.MappingHasFunctions, m.HasFunctions)
 	t.addTrue(semconv.MappingHasFilenames, m.HasFilenames)

@@ -15,8 +15,8 @@ import (
 type Rules interface {
 	// Text returns string i of the payload as valid UTF-8. The result may refer to memory of the payload.
 	Text(i uint32) []byte
-	// TextAttribute returns the index of the attribute with this key and string i of the payload, which is not empty.
-	TextAttribute(key int32, i uint32) int32
+	// AddText adds the attribute with this key and string i of the payload to the dictionary, unless its memory cannot be reserved.
+	AddText(key int32, i uint32) (attribute int32, added bool)
 	// Function translates a function. It gets its strings from [Tables.String].
 	Function(from *pprofwire.Function) dictionary.Function
 	// Line translates a line. function is the index of its function in the dictionary.
@@ -39,6 +39,9 @@ type Tables struct {
 	refs  references.Resolver
 	// Indices of the dictionary plus one, by position in the payload; 0 means not added yet.
 	strings, functions, mappings []int32
+	// texts has, for each string, the attribute that last had it as its value. longTexts has those of long strings.
+	texts     []textAttribute
+	longTexts map[textKey]int32
 	// reached marks the mappings that samples refer to.
 	reached    []bool
 	lines      []dictionary.Line
@@ -54,10 +57,14 @@ func (t *Tables) Resolve(wire *pprofwire.Profile, dict *dictionary.Builder, rule
 }
 
 // Release drops all references to the payload.
-func (t *Tables) Release() { t.wire, t.dict, t.rules = nil, nil, nil }
+func (t *Tables) Release() { t.wire, t.dict, t.rules, t.longTexts = nil, nil, nil, nil }
 
-// Begin resets the strings. Call it after resetting the dictionary, and before String.
-func (t *Tables) Begin() { t.strings = scratch.Zeroed(t.strings, t.wire.NumStrings()) }
+// Begin resets the strings. Call it after resetting the dictionary, and before String and TextAttribute.
+func (t *Tables) Begin() {
+	t.strings = scratch.Zeroed(t.strings, t.wire.NumStrings())
+	t.texts = scratch.Zeroed(t.texts, t.wire.NumStrings())
+	clear(t.longTexts)
+}
 
 // String adds string i of the payload to the dictionary. By pprof's rules, 0 means that no string is set.
 func (t *Tables) String(i uint32) int32 {
@@ -83,11 +90,11 @@ func (t *Tables) AddStack(positions []uint64) int32 {
 
 // Bytes returns the most memory that the tables use for wire, without wire itself and the dictionary.
 func Bytes(wire *pprofwire.Profile) int64 {
-	return references.Bytes(wire) + 4*int64(wire.NumStrings()+len(wire.Functions)+len(wire.Locations)) + 5*int64(len(wire.Mappings))
+	return references.Bytes(wire) + 12*int64(wire.NumStrings()) + 4*int64(len(wire.Functions)+len(wire.Locations)) + 5*int64(len(wire.Mappings))
 }
 
 // Kept returns the memory that the next payload reuses, in bytes.
 func (t *Tables) Kept() int64 {
-	return t.refs.Kept() + int64(scratch.Bytes(t.strings)+scratch.Bytes(t.functions)+scratch.Bytes(t.mappings)+scratch.Bytes(t.Locations)+
+	return t.refs.Kept() + int64(scratch.Bytes(t.strings)+scratch.Bytes(t.texts)+scratch.Bytes(t.functions)+scratch.Bytes(t.mappings)+scratch.Bytes(t.Locations)+
 		scratch.Bytes(t.reached)+scratch.Bytes(t.lines)+scratch.Bytes(t.attributes))
 }
