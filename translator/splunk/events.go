@@ -121,31 +121,22 @@ func (e *events) finish() (name int32) {
 	return 0
 }
 
-// value returns the weight of event i, and whether the event is in the profile. With several columns, zeros are left out; an event
-// with only zeros is in the first profile.
-func (e *events) value(i int, w *weight, first bool) (value int64, found bool) {
-	switch w.kind {
-	case weighsPeriod:
-		return e.list[i].period, true
-	case weighsOne:
-		return 1, true
-	}
-	value = e.values[i*e.columns+w.column]
-	return value, value != 0 || e.columns == 1 || first && e.hasOnlyZeros(i)
-}
-
-// hasOnlyZeros reports whether all values of event i are 0.
-func (e *events) hasOnlyZeros(i int) bool {
-	return !slices.ContainsFunc(e.values[i*e.columns:][:e.columns], func(v int64) bool { return v != 0 })
-}
-
 // write writes the events as samples. first is true for the first profile of the record.
 func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shape SampleShape) {
 	e.written.Clear(len(e.list))
 	for i := range e.list {
-		if value, found := e.value(i, w, first); found {
-			e.written.Add(message.Event{Sample: e.list[i].number, Time: e.list[i].time, Value: value})
+		v, value := &e.list[i], int64(1)
+		switch w.kind {
+		case weighsPeriod:
+			value = v.period
+		case weighsValue:
+			value = e.values[i*e.columns+w.column]
+			if value == 0 && !e.keepsZero(i, first) {
+				continue
+			}
+		case weighsOne:
 		}
+		e.written.Add(message.Event{Sample: v.number, Time: v.time, Value: value})
 	}
 	if shape == PerEvent {
 		e.written.WriteEach(samples)
@@ -153,4 +144,11 @@ func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shap
 	}
 	e.written.Sort()
 	e.written.Write(samples, false)
+}
+
+// keepsZero reports whether a profile has event i although its value is 0. With several columns, zeros are left out; an event with
+// only zeros is in the first profile.
+func (e *events) keepsZero(i int, first bool) bool {
+	values := e.values[i*e.columns:][:e.columns]
+	return len(values) == 1 || first && !slices.ContainsFunc(values, func(v int64) bool { return v != 0 })
 }
