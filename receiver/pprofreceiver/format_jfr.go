@@ -35,27 +35,10 @@ func (in *intake) jfrFormat(labels []byte, period time.Duration) payloadFormat {
 
 // Decode translates a recording. The recording determines the names of the profiles, not source.
 func (f jfrFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
-	profiles, stats, err := f.decoder.Decode(payload, jfr.Source{
-		Resource:     source.Resource,
-		ScopeName:    source.ScopeName,
-		ScopeVersion: source.ScopeVersion,
-		Labels:       f.labels,
-		Period:       f.period,
-		Reserve:      work.Reserve,
-	})
+	source.Reserve = work.Reserve
+	profiles, stats, err := f.decoder.Decode(payload, jfr.Source{Source: source, Labels: f.labels, Period: f.period})
 	f.skipped.log(stats.Skipped)
-	return profiles, pprof.DecodeStats{
-		InflatedBytes: stats.InflatedBytes,
-		MessageBytes:  stats.MessageBytes,
-		Samples:       stats.Events,
-		OTLPSamples:   stats.Samples,
-		Repairs: pprof.Repairs{
-			InvalidUTF8:  stats.Repairs.InvalidUTF8,
-			NoFunction:   stats.Repairs.NoMethod,
-			NoStack:      stats.Repairs.NoStack,
-			InvalidTimes: stats.Repairs.InvalidTimes,
-		},
-	}, err
+	return profiles, stats.DecodeStats, err
 }
 
 // maxSkippedTypes is the maximum number of types of events that are logged.

@@ -41,7 +41,7 @@ func BenchmarkJFR(b *testing.B) {
 			for b.Loop() {
 				_, stats, err := decoder.Decode(r.plain, jfr.Source{Labels: r.labels})
 				require.NoError(b, err)
-				events += stats.Events
+				events += stats.Samples
 			}
 			b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "samples/s")
 		})

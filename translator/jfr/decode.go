@@ -56,7 +56,7 @@ func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, Stats, 
 	stats := t.stats
 	d.memory.Put(t, t.release())
 	if err != nil {
-		return pprofile.Profiles{}, Stats{InflatedBytes: stats.InflatedBytes}, err
+		return pprofile.Profiles{}, Stats{DecodeStats: pprof.DecodeStats{InflatedBytes: stats.InflatedBytes}}, err
 	}
 	return profiles, stats, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const (
@@ -59,8 +60,8 @@ func TestKinds(t *testing.T) {
 		"memory malloc_bytes/bytes":               {native + onMain + " | | 256@14"},
 		"memory malloc_objects/count":             {native + onMain + " | | 1@14"},
 	}, got)
-	assert.Equal(t, 15, stats.Events)
-	assert.Equal(t, 18, stats.Samples)
+	assert.Equal(t, 15, stats.Samples)
+	assert.Equal(t, 18, stats.OTLPSamples)
 	assert.Zero(t, stats.Repairs)
 }
 
@@ -150,7 +151,7 @@ func TestWhatIsMissing(t *testing.T) {
 		" |  | | 1@0 1@0",
 		"[unknown]:0();[unknown]:0() | profile_id=0000000000000005 | | 1@0",
 	}, samplesOf(pd, profilesOf(t, pd)["process_cpu samples/count"], jfrtest.Start))
-	assert.Equal(t, Repairs{NoStack: 2, NoMethod: 1}, stats.Repairs)
+	assert.Equal(t, pprof.Repairs{NoStack: 2, NoFunction: 1}, stats.Repairs)
 }
 
 // TestTexts checks that texts are valid UTF-8, whatever encoding they have in the recording.
@@ -233,7 +234,7 @@ func TestStackOfChunkBefore(t *testing.T) {
 // TestSource checks that the message has the fields of Source, and that equal recordings make equal messages.
 func TestSource(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
-	src := Source{Resource: pcommon.NewMap(), ScopeName: "scope", ScopeVersion: "v1", Labels: profiletest.Gzip(t, jfrtest.Labels())}
+	src := Source{Source: pprof.Source{Resource: pcommon.NewMap(), ScopeName: "scope", ScopeVersion: "v1"}, Labels: profiletest.Gzip(t, jfrtest.Labels())}
 	src.Resource.PutStr("service.name", "shop")
 	first, stats := mustDecode(t, profiletest.Gzip(t, recording), src)
 	assert.Equal(t, len(recording), stats.InflatedBytes)

@@ -53,7 +53,7 @@ func (t *decoding) addEvent(e *eventType, v *reader.Values) {
 		context: spanContext{v[reader.ContextID], v[reader.SpanID], v[reader.SpanName], v[reader.TraceHigh], v[reader.TraceLow]},
 	}
 	t.locate(&o)
-	t.stats.Events++
+	t.stats.Samples++
 	switch e.role {
 	case executionSample:
 		if t.last.settings != s || t.last.state != o.state {

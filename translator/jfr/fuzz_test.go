@@ -33,8 +33,8 @@ func FuzzDecode(f *testing.F) {
 		if err := (profiletest.CheckOptions{Deduplicated: true}).Check(pd); err != nil {
 			t.Fatal(err)
 		}
-		if got := pd.SampleCount(); got != stats.Samples {
-			t.Fatalf("%d samples, the stats say %d", got, stats.Samples)
+		if got := pd.SampleCount(); got != stats.OTLPSamples {
+			t.Fatalf("%d samples, the stats say %d", got, stats.OTLPSamples)
 		}
 	})
 }

@@ -118,7 +118,7 @@ func TestSamplesOfTheJDK(t *testing.T) {
 	r.Event(jfrtest.ClassCPUTimeSample, 4000, stack, 0, 0, 10_000, 1)
 	pd, stats := mustDecode(t, r.Bytes(), Source{})
 	assert.Equal(t, map[string]int64{"process_cpu cpu/nanoseconds": 10e6, "wall wall/nanoseconds": 60e6}, sumsOf(t, pd))
-	assert.Equal(t, 3, stats.Events)
+	assert.Equal(t, 3, stats.Samples)
 	assert.EqualValues(t, 10*time.Millisecond, profilesOf(t, pd)["process_cpu cpu/nanoseconds"].Period())
 }
 
@@ -161,7 +161,7 @@ func TestSkippedEvents(t *testing.T) {
 	r.Event(901, 4)
 	_, stats := mustDecode(t, r.Bytes(), Source{})
 	assert.Equal(t, []SkippedEvents{{"jdk.CPULoad", 2}, {"jdk.GCHeapSummary", 1}}, stats.Skipped)
-	assert.Equal(t, 15, stats.Events)
+	assert.Equal(t, 15, stats.Samples)
 }
 
 // TestScopes checks that a sample gets the link of the span on which its thread works at its time.

@@ -12,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // TestMemory checks that all memory is reserved, for recordings of which one part is large.
@@ -109,7 +110,7 @@ func translating(recording, labels []byte) memorytest.Work {
 
 func translatingWith(options Options, recording, labels []byte) memorytest.Work {
 	return func(reserve func(int64) error) error {
-		_, _, err := NewDecoder(options).Decode(recording, Source{Labels: labels, Reserve: reserve})
+		_, _, err := NewDecoder(options).Decode(recording, Source{Source: pprof.Source{Reserve: reserve}, Labels: labels})
 		return err
 	}
 }

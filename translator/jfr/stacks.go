@@ -104,7 +104,7 @@ const unknownMethod = "[unknown]"
 func (t *decoding) function(id uint64) int32 {
 	constant := t.chunk.Constant(reader.Methods, id)
 	if constant == nil {
-		t.stats.Repairs.NoMethod++
+		t.stats.Repairs.NoFunction++
 		return t.dict.Function(dictionary.Function{Name: t.dict.String(unknownMethod)})
 	}
 	if constant.Index != 0 {

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -17,17 +18,8 @@ const originalPayloadFormat = "jfr"
 // write returns the message. payload is that of Decode: the profile ids depend on it.
 func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 	pd := pprofile.NewProfiles()
-	resource := pd.ResourceProfiles().AppendEmpty()
-	resource.SetSchemaUrl(semconv.SchemaURL)
-	if t.src.Resource != (pcommon.Map{}) {
-		t.src.Resource.CopyTo(resource.Resource().Attributes())
-	}
-	scope := resource.ScopeProfiles().AppendEmpty()
-	scope.SetSchemaUrl(semconv.SchemaURL)
-	scope.Scope().SetName(t.src.ScopeName)
-	scope.Scope().SetVersion(t.src.ScopeVersion)
-	ids := t.profileIDs(payload)
-	message := int64(messageBytes)
+	scope, ids := message.AddScope(pd, t.src.Resource, t.src.ScopeName, t.src.ScopeVersion, payload, t.src.Labels)
+	size := int64(messageBytes)
 	for k := range numKinds {
 		list := &t.lists[k]
 		if list.Len() == 0 {
@@ -39,17 +31,17 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 		if columns > 1 {
 			t.addProfile(scope.Profiles(), k, kinds[k].count, true, &ids)
 		}
-		t.stats.Samples += columns * list.Samples.Len()
-		message += int64(columns) * (profileBytes + sampleBytes*int64(list.Samples.Len()) + messageEventBytes*int64(list.Len()))
+		t.stats.OTLPSamples += columns * list.Samples.Len()
+		size += int64(columns) * (profileBytes + sampleBytes*int64(list.Samples.Len()) + messageEventBytes*int64(list.Len()))
 	}
 	if t.opts.IncludeOriginalPayload {
-		message += t.addOriginal(scope.Profiles(), payload)
+		size += t.addOriginal(scope.Profiles(), payload)
 	}
 	if err := t.meter.Err(); err != nil {
 		return pprofile.Profiles{}, err
 	}
 	t.dict.WriteTo(pd.Dictionary())
-	t.stats.MessageBytes = message + t.textBytes + t.dict.MessageBytes()
+	t.stats.MessageBytes = size + t.textBytes + t.dict.MessageBytes()
 	return pd, nil
 }
 
@@ -90,15 +82,4 @@ func (t *decoding) addProfile(profiles pprofile.ProfilesSlice, k kind, v valueTy
 	name := t.dict.StringAttribute(t.dict.String(semconv.ProfileName), 0, kinds[k].profile)
 	profile.AttributeIndices().FromRaw([]int32{name})
 	t.lists[k].Write(profile.Samples(), ones)
-}
-
-// profileIDs returns the ids of the profiles. They depend only on the payload, the labels and the resource.
-func (t *decoding) profileIDs(payload []byte) profileid.IDs {
-	h := profileid.NewHash()
-	h.Bytes(payload)
-	h.Bytes(t.src.Labels)
-	if t.src.Resource != (pcommon.Map{}) {
-		h.Attributes(t.src.Resource)
-	}
-	return h.IDs()
 }

@@ -146,7 +146,7 @@ func TestAmplification(t *testing.T) {
 		return err
 	})
 	check(384, "recording", recording.Bytes(), func(payload []byte, src pprof.Source) error {
-		_, _, err := jfr.NewDecoder(jfr.Options{}).Decode(payload, jfr.Source{Reserve: src.Reserve})
+		_, _, err := jfr.NewDecoder(jfr.Options{}).Decode(payload, jfr.Source{Source: src})
 		return err
 	})
 }

@@ -65,16 +65,16 @@ type Repairs struct {
 	RepeatedEntries int
 	// UnknownMappings counts locations whose mapping does not exist; they get none.
 	UnknownMappings int
-	// NoFunction counts lines without a function.
+	// NoFunction counts lines without a function, and frames of a recording without a method.
 	NoFunction int
 	// NegativeTimes counts negative times and durations; they become 0.
 	NegativeTimes int
 	// FirstString counts payloads whose string table does not begin with the empty string.
 	FirstString int
-	// NoStack counts events whose stack is missing. Only formats with events have them, such as JFR.
+	// NoStack counts events whose stack is neither in their part of a recording nor in the one before. They have an empty stack.
 	NoStack int
 	// InvalidTimes counts events whose time cannot be their timestamp. A label with such a time stays a label, see
-	// [DecodeOptions.TimestampLabels].
+	// [DecodeOptions.TimestampLabels]. An event of a recording has the time at which its chunk begins.
 	InvalidTimes int
 }
 

@@ -11,23 +11,16 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
-	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 )
 
 // addProfiles adds the resource, the scope and, for each sample type, a profile without samples.
 func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
-	resource := pd.ResourceProfiles().AppendEmpty()
-	resource.SetSchemaUrl(semconv.SchemaURL)
-	if t.src.Resource != (pcommon.Map{}) {
-		t.src.Resource.CopyTo(resource.Resource().Attributes())
-	}
-	scope := resource.ScopeProfiles().AppendEmpty()
-	scope.SetSchemaUrl(semconv.SchemaURL)
+	scope, ids := message.AddScope(pd, t.src.Resource, t.src.ScopeName, t.src.ScopeVersion, payload)
 	t.describeScope(scope.Scope())
 
 	profiles := scope.Profiles()
 	profiles.EnsureCapacity(len(t.order))
-	ids := t.profileIDs(payload)
 	common := t.commonAttributes()
 	t.slices = scratch.Zeroed(t.slices, len(t.types))
 	for position, original := range t.order {
@@ -50,19 +43,7 @@ func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 	}
 }
 
-// profileIDs returns the ids of the profiles. They depend on the payload and its resource.
-func (t *decoding) profileIDs(payload []byte) profileid.IDs {
-	h := profileid.NewHash()
-	h.Bytes(payload)
-	if t.src.Resource != (pcommon.Map{}) {
-		h.Attributes(t.src.Resource)
-	}
-	return h.IDs()
-}
-
 func (t *decoding) describeScope(scope pcommon.InstrumentationScope) {
-	scope.SetName(t.src.ScopeName)
-	scope.SetVersion(t.src.ScopeVersion)
 	if len(t.order) > 1 {
 		order := scope.Attributes().PutEmptySlice(semconv.ScopeSampleTypeOrder)
 		order.EnsureCapacity(len(t.order))

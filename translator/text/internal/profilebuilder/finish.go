@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -29,23 +29,11 @@ func (b *Builder) finish() (pprofile.Profiles, pprof.DecodeStats, error) {
 }
 
 func (b *Builder) write(pd pprofile.Profiles) {
-	resource := pd.ResourceProfiles().AppendEmpty()
-	resource.SetSchemaUrl(semconv.SchemaURL)
-	ids := profileid.NewHash()
-	ids.Bytes(b.payload)
-	if b.src.Resource != (pcommon.Map{}) {
-		b.src.Resource.CopyTo(resource.Resource().Attributes())
-		ids.Attributes(b.src.Resource)
-	}
-	scope := resource.ScopeProfiles().AppendEmpty()
-	scope.SetSchemaUrl(semconv.SchemaURL)
-	scope.Scope().SetName(b.src.ScopeName)
-	scope.Scope().SetVersion(b.src.ScopeVersion)
-	next := ids.IDs()
+	scope, ids := message.AddScope(pd, b.src.Resource, b.src.ScopeName, b.src.ScopeVersion, b.payload)
 	scope.Profiles().EnsureCapacity(len(b.profiles))
 	for _, p := range b.profiles {
 		profile := scope.Profiles().AppendEmpty()
-		profile.SetProfileID(next.Next(p.Type.Type, p.Type.Unit))
+		profile.SetProfileID(ids.Next(p.Type.Type, p.Type.Unit))
 		b.describe(profile, p)
 		p.writeSamples(profile.Samples())
 		if b.err != nil {
