@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // partialLinks replaces links that name a trace without a span, or a span without a trace. The protocol has no such link,
@@ -73,7 +72,7 @@ func (w *work) hasPartialLinks() bool {
 
 func newPartialLinks(dict pprofile.ProfilesDictionary) *partialLinks {
 	var traces, spans []string
-	for _, labels := range pprof.DefaultLinkLabels() {
+	for _, labels := range spanlink.DefaultLabels() {
 		traces = append(traces, labels.Trace)
 		if labels.Span != "" {
 			spans = append(spans, labels.Span)
@@ -89,9 +88,9 @@ func (p *partialLinks) replace(sample pprofile.Sample) bool {
 		return false
 	}
 	sample.SetLinkIndex(0)
-	link, named, key := p.dict.LinkTable().At(int(i)), p.trace, pprof.DefaultLinkLabels()[0].Trace
+	link, named, key := p.dict.LinkTable().At(int(i)), p.trace, spanlink.CanonicalLabels().Trace
 	if link.TraceID().IsEmpty() {
-		named, key = p.span, pprof.DefaultLinkLabels()[0].Span
+		named, key = p.span, spanlink.CanonicalLabels().Span
 	}
 	if list := sample.AttributeIndices(); hasAny(list, named) {
 		if p.hasID(list, named, link) {

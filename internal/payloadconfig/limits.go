@@ -12,12 +12,12 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
-	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // ReplacedLimits returns the limits on the entries of a pprof that earlier versions had, and what bounds them now.
 func ReplacedLimits() map[string]string {
-	replaced := map[string]string{"lines_per_location": fmt.Sprintf("remove it: a location may have %d lines", pprof.MaxLinesPerLocation)}
+	replaced := map[string]string{"lines_per_location": fmt.Sprintf("remove it: a location may have %d lines", pprofwire.MaxLinesPerLocation)}
 	for _, entries := range []string{"labels", "mappings", "locations", "lines", "functions", "strings", "comments"} {
 		replaced[entries] = "remove it: inflated_bytes and the memory budget limit the " + entries
 	}

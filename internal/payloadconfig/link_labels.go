@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 )
 
 // LinkLabelsConfig names a pair of labels. Span may be empty: the trace alone makes the link.
@@ -22,7 +22,7 @@ type LinkLabelsConfig struct {
 }
 
 // NewLinkLabelsConfig returns the option link_labels with these pairs.
-func NewLinkLabelsConfig(pairs []pprof.LinkLabels) []LinkLabelsConfig {
+func NewLinkLabelsConfig(pairs []spanlink.Labels) []LinkLabelsConfig {
 	option := make([]LinkLabelsConfig, 0, len(pairs))
 	for _, pair := range pairs {
 		option = append(option, LinkLabelsConfig{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
@@ -43,10 +43,10 @@ func CheckLinkLabels(option []LinkLabelsConfig) error {
 
 // LinkLabels returns the pairs of the option link_labels for a translator. The result is never nil: nil would be the
 // default of the translator, and an empty list makes no links.
-func LinkLabels(option []LinkLabelsConfig) []pprof.LinkLabels {
-	pairs := make([]pprof.LinkLabels, 0, len(option))
+func LinkLabels(option []LinkLabelsConfig) []spanlink.Labels {
+	pairs := make([]spanlink.Labels, 0, len(option))
 	for _, pair := range option {
-		pairs = append(pairs, pprof.LinkLabels{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
+		pairs = append(pairs, spanlink.Labels{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
 	}
 	return pairs
 }

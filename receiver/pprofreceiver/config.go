@@ -58,7 +58,7 @@ type Config struct {
 	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
 
 	// TimestampLabels are labels with the time of an event, which become timestamps of samples.
-	TimestampLabels []payloadconfig.TimestampLabelConfig `mapstructure:"timestamp_labels"`
+	TimestampLabels []TimestampLabelConfig `mapstructure:"timestamp_labels"`
 
 	// ThreadAttributes translates the labels "thread id" and "thread name" of Datadog's profilers to the attributes
 	// thread.id and thread.name.
@@ -171,7 +171,7 @@ func (cfg *Config) Validate() error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, configcheck.MetadataKeys("metadata_from_resource", cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels),
-		payloadconfig.CheckTimestampLabels(cfg.TimestampLabels))
+		checkTimestampLabels(cfg.TimestampLabels))
 	return errors.Join(errs...)
 }
 
@@ -207,7 +207,7 @@ func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 	options := pprof.DecodeOptions{
 		LinkLabels:               payloadconfig.LinkLabels(cfg.LinkLabels),
-		TimestampLabels:          payloadconfig.TimestampLabels(cfg.TimestampLabels),
+		TimestampLabels:          timestampLabels(cfg.TimestampLabels),
 		KeepThreadLabels:         !cfg.ThreadAttributes,
 		KeepZeroValues:           cfg.ZeroValues == ZeroValuesKeep,
 		KeepUnreferencedMappings: cfg.KeepUnreferencedMappings,

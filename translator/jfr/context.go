@@ -13,7 +13,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // spanContext has the fields of an event that identify its span. Pyroscope's agents write them.
@@ -154,7 +153,7 @@ func (t *decoding) translateLabels(c *labelContext) {
 }
 
 // canonicalLabels are the names of the labels that a link can replace: an Encoder restores them.
-var canonicalLabels = pprof.DefaultLinkLabels()[0]
+var canonicalLabels = spanlink.CanonicalLabels()
 
 // linkOf returns the link in the labels of a context. replaced says that an Encoder restores the labels from the link.
 func (t *decoding) linkOf(c *labelContext) (link dictionary.Link, replaced bool) {

@@ -27,7 +27,7 @@ func (t *decoding) extractLink(refs []labelRef) (rest []labelRef, link int32) {
 		if !ok {
 			continue
 		}
-		if names == defaultLinkNames && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() && !t.otherLabelsHave(refs, traceLabel, spanLabel, found) {
+		if names == spanlink.CanonicalLabels() && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() && !t.otherLabelsHave(refs, traceLabel, spanLabel, found) {
 			refs = slices.DeleteFunc(refs, func(ref labelRef) bool {
 				return ref.label == traceLabel || ref.label == spanLabel
 			})

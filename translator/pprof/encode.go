@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -80,7 +81,7 @@ type Encoder struct {
 // NewEncoder returns an Encoder with these options.
 func NewEncoder(opts EncodeOptions) *Encoder {
 	if opts.LinkLabels == (LinkLabels{}) {
-		opts.LinkLabels = defaultLinkNames
+		opts.LinkLabels = spanlink.CanonicalLabels()
 	}
 	if opts.PprofBytes <= 0 {
 		opts.PprofBytes = DefaultPprofBytes

@@ -6,6 +6,7 @@ package pprof
 import (
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -32,7 +33,7 @@ const (
 	// MaxSampleTypes limits the sample types of a payload. Each becomes an OTLP profile.
 	MaxSampleTypes = 256
 	// MaxLinesPerLocation limits the inlined functions of one location. Each sample that refers to the location has all of them.
-	MaxLinesPerLocation = 4096
+	MaxLinesPerLocation = pprofwire.MaxLinesPerLocation
 	// MaxStringBytes limits the length of one string. It is below 4 MB, the limit of gRPC servers for a message.
 	MaxStringBytes = 1 << 20
 )
@@ -58,27 +59,12 @@ func (l Limits) wire() pprofwire.Limits {
 	}
 }
 
-// LinkLabels are the names of the two labels that link a sample to a span. Span can be empty: then the trace alone makes
-// the link.
-type LinkLabels struct {
-	Trace string
-	Span  string
-	// Decimal means that ids are decimal numbers. A trace id with 32 digits is always hex.
-	Decimal bool
-}
-
-// defaultLinkNames are the default labels of a link. Labels in the canonical form need no attributes in addition to the
-// link.
-var defaultLinkNames = LinkLabels{Trace: "trace_id", Span: "span_id"}
+// LinkLabels are the names of the two labels that link a sample to a span, Trace and Span. Span can be empty: then the
+// trace alone makes the link. Decimal means that ids are decimal numbers. A trace id with 32 digits is always hex.
+type LinkLabels = spanlink.Labels
 
 // DefaultLinkLabels returns the labels of Splunk and the Grafana SDKs, of Datadog, and of Polar Signals, in this order.
-func DefaultLinkLabels() []LinkLabels {
-	return []LinkLabels{
-		defaultLinkNames,
-		{Trace: "trace id", Span: "span id", Decimal: true},
-		{Trace: "otel.traceid"},
-	}
-}
+func DefaultLinkLabels() []LinkLabels { return spanlink.DefaultLabels() }
 
 // TimestampLabel is a numeric label with the time of an event since 1970.
 type TimestampLabel struct {

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spanlink parses trace ids and span ids in the forms that profilers write.
+// Package spanlink parses trace ids and span ids in the forms that profilers write, and names their labels.
 package spanlink // import "github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 
 import (

@@ -10,6 +10,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
+// MaxLinesPerLocation is the limit of LinesPerLocation for payloads from outside.
+const MaxLinesPerLocation = 4096
+
 // Limits limits the payloads that [Profile.Read] accepts. All numbers must be positive.
 type Limits struct {
 	// SampleTypes and Samples limit the entries of these tables. The size of the payload limits the others.

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package payloadconfig
+package pprofreceiver
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestTimestampLabels(t *testing.T) {
 		{Label: "c", Unit: Milliseconds},
 		{Label: "d", Unit: Seconds},
 	}
-	assert.NoError(t, CheckTimestampLabels(option))
+	assert.NoError(t, checkTimestampLabels(option))
 	assert.Equal(t, []pprof.TimestampLabel{
 		{Label: "source.event.time", Unit: time.Millisecond},
 		{Label: "end_timestamp_ns", Unit: time.Nanosecond},
@@ -31,8 +31,8 @@ func TestTimestampLabels(t *testing.T) {
 		{Label: "b", Unit: time.Microsecond},
 		{Label: "c", Unit: time.Millisecond},
 		{Label: "d", Unit: time.Second},
-	}, TimestampLabels(option))
-	assert.Nil(t, TimestampLabels(nil))
+	}, timestampLabels(option))
+	assert.Nil(t, timestampLabels(nil))
 }
 
 func TestCheckTimestampLabels(t *testing.T) {
@@ -43,7 +43,7 @@ func TestCheckTimestampLabels(t *testing.T) {
 		both:    {{Preset: PresetSplunk, Label: "a"}, {Preset: PresetSplunk, Unit: Seconds}},
 	} {
 		for _, entry := range entries {
-			assert.EqualError(t, CheckTimestampLabels([]TimestampLabelConfig{entry}), want)
+			assert.EqualError(t, checkTimestampLabels([]TimestampLabelConfig{entry}), want)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package payloadconfig
+package pprofreceiver
 
 import (
 	"errors"
@@ -39,7 +39,8 @@ func (u *TimeUnit) UnmarshalText(text []byte) error {
 	return configcheck.Word(u, text, "unit", Nanoseconds, Microseconds, Milliseconds, Seconds)
 }
 
-var lengths = map[TimeUnit]time.Duration{
+// unitLengths has the length of each unit.
+var unitLengths = map[TimeUnit]time.Duration{
 	Nanoseconds: time.Nanosecond, Microseconds: time.Microsecond, Milliseconds: time.Millisecond, Seconds: time.Second,
 }
 
@@ -58,15 +59,16 @@ func (p *TimestampPreset) UnmarshalText(text []byte) error {
 	return configcheck.Word(p, text, "preset", PresetSplunk, PresetDatadog, PresetOtelpprof)
 }
 
-var presets = map[TimestampPreset]pprof.TimestampLabel{
+// timestampPresets has the label of each preset.
+var timestampPresets = map[TimestampPreset]pprof.TimestampLabel{
 	PresetSplunk:    {Label: "source.event.time", Unit: time.Millisecond},
 	PresetDatadog:   {Label: "end_timestamp_ns", Unit: time.Nanosecond},
 	PresetOtelpprof: pprof.EncoderTimestampLabel(),
 }
 
-// CheckTimestampLabels returns an error for each entry of the option timestamp_labels that is neither a preset nor a label
+// checkTimestampLabels returns an error for each entry of the option timestamp_labels that is neither a preset nor a label
 // with its unit.
-func CheckTimestampLabels(option []TimestampLabelConfig) error {
+func checkTimestampLabels(option []TimestampLabelConfig) error {
 	var errs []error
 	for i, entry := range option {
 		switch isLabel := entry.Label != "" && entry.Unit != ""; {
@@ -79,14 +81,14 @@ func CheckTimestampLabels(option []TimestampLabelConfig) error {
 	return errors.Join(errs...)
 }
 
-// TimestampLabels returns the labels of the option timestamp_labels for a translator.
-func TimestampLabels(option []TimestampLabelConfig) []pprof.TimestampLabel {
+// timestampLabels returns the labels of the option timestamp_labels for a translator.
+func timestampLabels(option []TimestampLabelConfig) []pprof.TimestampLabel {
 	var labels []pprof.TimestampLabel
 	for _, entry := range option {
 		if entry.Preset != "" {
-			labels = append(labels, presets[entry.Preset])
+			labels = append(labels, timestampPresets[entry.Preset])
 		} else {
-			labels = append(labels, pprof.TimestampLabel{Label: entry.Label, Unit: lengths[entry.Unit]})
+			labels = append(labels, pprof.TimestampLabel{Label: entry.Label, Unit: unitLengths[entry.Unit]})
 		}
 	}
 	return labels
