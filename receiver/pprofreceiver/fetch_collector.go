@@ -23,7 +23,6 @@ const (
 	outcomeUnreachable  = "unreachable"
 	outcomeBadAnswer    = "bad_answer"
 	outcomeProfilerBusy = "profiler_busy"
-	outcomeTooLarge     = "too_large"
 )
 
 // fetchError is the error of a fetch, with its outcome.

@@ -38,7 +38,7 @@ func (f *files) round(ctx context.Context) (outcome string, err error) {
 			if err := f.process(ctx, path); err != nil {
 				failed = err
 				// The other files would fail for the same reason. The next round retries all of them.
-				stopped = stopped || ctx.Err() != nil || outcomeOf(err) == answers[classConsumerUnavailable].reason
+				stopped = stopped || ctx.Err() != nil || classify(err) == classConsumerUnavailable
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func (f *fetcher) get(ctx context.Context, target string, m *requestMemory) ([]b
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, failFetch(outcomeUnreachable, "cannot read the answer: %w", err)
 	case int64(len(body)) > f.limit:
-		return nil, failFetch(outcomeTooLarge, "the answer is larger than max_response_size, %d bytes", f.limit)
+		return nil, refuse(classTooLarge, "the answer is larger than max_response_size, %d bytes", f.limit)
 	case response.StatusCode != http.StatusOK:
 		return nil, failFetch(outcomeBadAnswer, "status %d%s", response.StatusCode, quote(body))
 	case len(body) == 0:

@@ -13,6 +13,8 @@ import (
 // scheduler runs the tasks of a section, counts their outcomes and reports their state. A task that waits has no goroutine, because there
 // can be many thousands.
 type scheduler struct {
+	// ctx is the parent of the contexts of all runs, which outlive the start of the section.
+	ctx     context.Context
 	metrics *apiMetrics
 	// health is set when the section starts.
 	health  *health
@@ -41,7 +43,7 @@ type task struct {
 }
 
 func newScheduler(metrics *apiMetrics) *scheduler {
-	return &scheduler{metrics: metrics, tasks: map[*task]bool{}}
+	return &scheduler{ctx: context.Background(), metrics: metrics, tasks: map[*task]bool{}}
 }
 
 // start runs a task after its initial delay, and then in each interval.
@@ -53,12 +55,12 @@ func (s *scheduler) start(t *task, schedule ScheduleConfig) {
 	}
 	s.tasks[t] = true
 	t.schedule, t.due = schedule, time.Now().Add(schedule.InitialDelay)
-	t.timer = time.AfterFunc(schedule.InitialDelay+randomBelow(schedule.Jitter), func() { s.run(t) })
+	t.timer = time.AfterFunc(schedule.InitialDelay+randomBelow(schedule.Jitter), func() { s.run(s.ctx, t) })
 }
 
 // run runs a task once, unless it was stopped, and sets its timer again.
-func (s *scheduler) run(t *task) {
-	ctx, cancel := context.WithCancel(context.Background())
+func (s *scheduler) run(ctx context.Context, t *task) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.mu.Lock()
 	if !s.tasks[t] {
