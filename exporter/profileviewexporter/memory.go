@@ -16,8 +16,6 @@ import (
 // leastWork is the initial reservation of a request that works, in bytes.
 const leastWork = 256 << 10
 
-type reservationKey struct{}
-
 // accounted gives each request a reservation, which it has until its answer is written.
 func (p *pages) accounted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +24,7 @@ func (p *pages) accounted(next http.Handler) http.Handler {
 			panic(http.ErrAbortHandler) // 0 bytes are always free: the client has left.
 		}
 		defer reservation.Release()
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), reservationKey{}, reservation)))
+		next.ServeHTTP(w, r.WithContext(memory.NewContext(r.Context(), reservation)))
 	})
 }
 
@@ -37,7 +35,7 @@ func (p *pages) begin(ctx context.Context) (work *meter.Meter, end func(), err e
 	if err := p.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
-	reservation, _ := ctx.Value(reservationKey{}).(*memory.Reservation)
+	reservation := memory.FromContext(ctx)
 	err = ctx.Err()
 	if err == nil {
 		err = reservation.Grow(ctx, leastWork)

@@ -19,6 +19,9 @@ import (
 // requestBytes is the memory of a request without its message: a goroutine and buffers.
 const requestBytes = 32 << 10
 
+// messageMemory is what a message of so many bytes takes, at first beside its other forms: the body as it was received and its copies.
+func messageMemory(forms, message int64) int64 { return max(forms+message, memory.MessageFactor*message) }
+
 // memoryBudget is the extension.
 type memoryBudget struct {
 	config    *Config

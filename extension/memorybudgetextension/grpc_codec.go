@@ -126,8 +126,7 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, content
 	if err != nil {
 		return message, err
 	}
-	needed := max(copied+counted, memory.MessageFactor*counted)
-	if err := message.Grow(ctx, needed); err != nil {
+	if err := message.Grow(ctx, messageMemory(copied, counted)); err != nil {
 		return message, err
 	}
 	if signal == otlpwire.Profiles {

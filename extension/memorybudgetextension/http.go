@@ -20,7 +20,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
@@ -89,7 +88,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.
 	if err != nil {
 		return nil, err
 	}
-	message := max((1+readCopies)*int64(len(plain))+counted, memory.MessageFactor*counted)
+	message := messageMemory((1+readCopies)*int64(len(plain)), counted)
 	if err := request.Grow(r.Context(), requestBytes+message); err != nil {
 		return nil, err
 	}
@@ -109,8 +108,7 @@ func (m *memoryBudget) inflate(r *http.Request, body []byte, request *memory.Arr
 	case "", "identity":
 		return body, nil
 	case "gzip", "zstd":
-		ctx := r.Context()
-		work := meter.New(requestBytes+int64(cap(body)), func(total int64) error { return request.Grow(ctx, total) })
+		work := request.Meter(r.Context(), requestBytes+int64(cap(body)))
 		plain, _, err := inflate.AppendMetered(nil, body, m.config.MaxInflatedMiB<<20, work)
 		return plain, err
 	default:

@@ -134,7 +134,7 @@ func (m *memoryBudget) recordMemory(plain []byte) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	needed := requestBytes + max(int64(len(plain))+counted, memory.MessageFactor*counted)
+	needed := requestBytes + messageMemory(int64(len(plain)), counted)
 	if limit := m.budget.Size() / recordPart; needed > limit {
 		return 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", memory.ErrTooLarge, needed, limit)
 	}
