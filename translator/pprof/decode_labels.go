@@ -191,27 +191,30 @@ func (t *decoding) labelAttribute(refs []labelRef) int32 {
 }
 
 func (t *decoding) intAttribute(key int32, l *pprofwire.Label) int32 {
-	if !t.reserveAttribute(0, 0, false) {
-		return 0
-	}
-	before := t.dict.NumAttributes()
-	attribute := t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num)
-	t.countAttribute(before, 0, 0, false)
-	return attribute
+	return t.addAttribute(0, 0, false, func() int32 { return t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num) })
 }
 
 // listAttribute returns the attribute for several labels of one key: an array of their values.
 func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 	unit, oneUnit := t.commonUnit(refs)
 	text, items := 0, int64(listItemBytes*len(refs))
+	if oneUnit {
+		items = int64(plainItemBytes * len(refs))
+	}
 	for _, ref := range refs {
 		t.countLongTexts(ref.label.Str, ref.label.NumUnit)
 		text += len(t.wire.String(ref.label.Str)) + len(t.wire.String(ref.label.NumUnit))
 	}
-	if !t.reserveAttribute(text, items, false) {
+	if t.meter.Need(attributeBytes(text)+int64(listItemBytes*len(refs))) != nil {
 		return 0
 	}
-	before := t.dict.NumAttributes()
+	return t.addAttribute(text, items, false, func() int32 {
+		return t.dict.Attribute(key, t.tables.String(unit), t.listValue(refs, oneUnit))
+	})
+}
+
+// listValue returns the array of the values of labels.
+func (t *decoding) listValue(refs []labelRef, oneUnit bool) pcommon.Value {
 	values := pcommon.NewValueSlice()
 	values.Slice().EnsureCapacity(len(refs))
 	for _, ref := range refs {
@@ -229,15 +232,7 @@ func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 			value.SetInt(ref.label.Num)
 		}
 	}
-	attribute := t.dict.Attribute(key, t.tables.String(unit), values)
-	if oneUnit {
-		items = int64(plainItemBytes * len(refs))
-	}
-	if t.dict.NumAttributes() == before {
-		_ = t.meter.Use(items) // The list is garbage.
-	}
-	t.countAttribute(before, text, items, false)
-	return attribute
+	return values
 }
 
 // listItemBytes is the memory of an item of an array without its text, plainItemBytes that of one that has no unit of its own.

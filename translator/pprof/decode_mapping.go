@@ -19,13 +19,9 @@ func (t *decoding) appendMainMapping(attributes []int32) []int32 {
 		return attributes
 	}
 	text, items := len(t.wire.String(mapping.Filename))+len(t.wire.String(mapping.BuildID)), int64(semconv.NumMainKeys*listItemBytes)
-	if !t.reserveAttribute(text, items, false) {
-		return attributes
-	}
-	before := t.dict.NumAttributes()
-	attribute := t.dict.Attribute(t.dict.String(semconv.ProfileMainMapping), 0, t.mappingValue(mapping))
-	t.countAttribute(before, text, items, false)
-	return append(attributes, attribute)
+	return append(attributes, t.addAttribute(text, items, false, func() int32 {
+		return t.dict.Attribute(t.dict.String(semconv.ProfileMainMapping), 0, t.mappingValue(mapping))
+	}))
 }
 
 // mappingValue returns a map with the fields of a mapping that are set.

@@ -17,8 +17,8 @@ const (
 	attributeListBytes   = 12
 )
 
-// reserveTables reserves the memory that the sizes of the tables require.
-func (t *decoding) reserveTables(payload []byte) error {
+// useTables counts the memory that the sizes of the tables require.
+func (t *decoding) useTables(payload []byte) error {
 	w := &t.wire
 	sizes := dictionary.Sizes{
 		Strings:   w.NumStrings(),

@@ -102,7 +102,7 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if err := t.countSamples(); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	if err := t.reserveTables(payload); err != nil {
+	if err := t.useTables(payload); err != nil {
 		return pprofile.Profiles{}, err
 	}
 	repeated, err := t.tables.Resolve(w, t.dict, rules{t})

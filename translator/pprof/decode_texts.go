@@ -12,39 +12,37 @@ import (
 // AddText adds the attribute with this key and string i of the payload.
 func (r rules) AddText(key int32, i uint32) (attribute int32, added bool) {
 	text, long := r.text(i), len(r.wire.String(i)) > tables.LongText
-	if !r.reserveAttribute(len(text), 0, long) {
-		return 0, false
-	}
-	before := r.dict.NumAttributes()
-	attribute = r.dict.StringBytesAttribute(key, 0, text)
-	r.countAttribute(before, len(text), 0, long)
-	return attribute, true
+	attribute = r.addAttribute(len(text), 0, long, func() int32 { return r.dict.StringBytesAttribute(key, 0, text) })
+	return attribute, r.meter.Err() == nil
 }
 
-// reserveAttribute reports whether an attribute with a text of this length, and items of so many bytes, can be added. A long text
-// counts toward the limit even if its attribute exists, since comparing it takes time.
-func (t *decoding) reserveAttribute(text int, items int64, long bool) bool {
+// addAttribute calls add if there is memory for an attribute with a text of this length, and items of so many bytes. A long text counts
+// toward the limit even if its attribute exists, since comparing it takes time.
+func (t *decoding) addAttribute(text int, items int64, long bool, add func() int32) int32 {
 	if long {
 		t.countText(text)
 	}
-	return t.meter.Need(attributeBytes(text)+items) == nil
+	bytes := attributeBytes(text) + items
+	if t.meter.Need(bytes) != nil {
+		return 0
+	}
+	before := t.dict.NumAttributes()
+	attribute := add()
+	if t.dict.NumAttributes() == before {
+		_ = t.meter.Use(items) // They are garbage.
+		return attribute
+	}
+	_ = t.meter.Use(bytes)
+	t.message += items
+	if !long {
+		t.countText(text)
+	}
+	return attribute
 }
 
 // attributeBytes is the memory of an attribute with a text of this length.
 func attributeBytes(text int) int64 {
 	return dictionary.AttributeBytes + 2*int64(text) + tables.LongTextBytes
-}
-
-// countAttribute counts the memory of the last attribute if it is new.
-func (t *decoding) countAttribute(before, text int, items int64, long bool) {
-	if t.dict.NumAttributes() == before {
-		return
-	}
-	_ = t.meter.Use(attributeBytes(text) + items) // It is reserved already.
-	t.message += items
-	if !long {
-		t.countText(text)
-	}
 }
 
 // countText counts text in attributes. The limit is the one of the decompressed payload: a string can be the value of
