@@ -98,10 +98,10 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	}
 	progress := delivery.Begin(ctx, pd)
 	defer progress.Release()
-	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: progress.Part(ctx), reserveGzip: progress.Part(ctx)}
-	reserve := progress.Part(ctx)
+	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), forBody: progress.Part(ctx), forGzip: progress.Part(ctx)}
+	forTables := progress.Part(ctx)
 	payloads := d.encoder.AllReserving(pd, func(bytes int64) error {
-		return d.retryAfterFlush(ctx, batch, progress, func() error { return reserve(bytes) })
+		return d.retryAfterFlush(ctx, batch, progress, func() error { return forTables(bytes) })
 	})
 	failure := progress.Each(ctx, payloads, func(payload *pprof.Payload) error {
 		var request *http.Request

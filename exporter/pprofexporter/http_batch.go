@@ -14,8 +14,8 @@ import (
 // httpBatch has the payloads of the next request.
 type httpBatch struct {
 	tenant string
-	// reserve and reserveGzip reserve the memory of bodies and of compressed pprofs.
-	reserve, reserveGzip func(bytes int64) error
+	// forBody and forGzip set the memory of the body and of a compressed pprof, see [delivery.Progress.Part].
+	forBody, forGzip func(bytes int64) error
 
 	body      []byte
 	positions []delivery.Position
@@ -45,8 +45,8 @@ func (b *httpBatch) count(payload *pprof.Payload, dropped int) {
 
 // reset empties the batch after its request. Its memory no longer counts, so that the next payloads can have it.
 func (b *httpBatch) reset() {
-	_, _ = b.reserve(0), b.reserveGzip(0) // cannot fail
-	*b = httpBatch{tenant: b.tenant, reserve: b.reserve, reserveGzip: b.reserveGzip, labels: b.labels, labeled: b.labeled}
+	_, _ = b.forBody(0), b.forGzip(0) // cannot fail
+	*b = httpBatch{tenant: b.tenant, forBody: b.forBody, forGzip: b.forGzip, labels: b.labels, labeled: b.labeled}
 }
 
 // grow makes the capacity of the body large enough for the given number of additional bytes.
@@ -55,7 +55,7 @@ func (b *httpBatch) grow(bytes int, payload *pprof.Payload) error {
 		return nil
 	}
 	size := max(2*cap(b.body), len(b.body)+bytes)
-	if err := b.reserve(int64(cap(b.body) + size)); err != nil {
+	if err := b.forBody(int64(cap(b.body) + size)); err != nil {
 		return memoryError(err, payload)
 	}
 	grown := make([]byte, len(b.body), size)
@@ -64,7 +64,7 @@ func (b *httpBatch) grow(bytes int, payload *pprof.Payload) error {
 	return nil
 }
 
-// memoryError returns the error of a payload that got no memory. It is a refusal if the payload needs more than the budget has.
+// memoryError returns the error of a payload that got no memory. It is a refusal if the payload can never get it.
 func memoryError(err error, payload *pprof.Payload) error {
 	if errors.Is(err, pprof.ErrTooLarge) {
 		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)

@@ -81,7 +81,7 @@ func (s *baseSender) labels(batch *httpBatch, payload *pprof.Payload, name func(
 }
 
 func (s *baseSender) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
-	body, err := pprof.AppendGzipMetered(nil, payload.Pprof, s.cfg.CompressionLevel, meter.New(0, batch.reserveGzip))
+	body, err := pprof.AppendGzipMetered(nil, payload.Pprof, s.cfg.CompressionLevel, meter.New(0, batch.forGzip))
 	if err != nil {
 		return nil, memoryError(err, payload)
 	}

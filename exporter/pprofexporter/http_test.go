@@ -480,7 +480,7 @@ func TestHTTPBeforeStart(t *testing.T) {
 func TestLabelsOncePerResource(t *testing.T) {
 	s := &baseSender{cfg: &HTTPConfig{Labels: LabelsConfig{Max: 9}}}
 	noMemory := func(int64) error { return nil }
-	batch := &httpBatch{reserve: noMemory, reserveGzip: noMemory}
+	batch := &httpBatch{forBody: noMemory, forGzip: noMemory}
 	named := 0
 	name := func(key string) string { named++; return key }
 	labelsOf := func(resource int, host string) *series.Labels {

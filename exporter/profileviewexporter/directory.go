@@ -24,7 +24,6 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -151,7 +150,7 @@ const (
 const maxRestored = 256 << 20
 
 // restore adds the newest profiles in the directory to a store, the oldest of them first.
-func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, reservation *memory.Reservation) error {
+func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, work *meter.Meter) error {
 	if d == nil {
 		return nil
 	}
@@ -161,7 +160,7 @@ func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, r
 	}
 	restored := 0
 	for _, f := range slices.Backward(files) {
-		added, err := d.restoreFile(ctx, to, f, reservation)
+		added, err := d.restoreFile(to, f, work)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -178,12 +177,16 @@ func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, r
 
 var errNoDescription = errors.New("the file has no description: another program wrote it")
 
-func (d *directory) restoreFile(ctx context.Context, to *store.Store, f filestore.File, reservation *memory.Reservation) (added bool, err error) {
+func (d *directory) restoreFile(to *store.Store, f filestore.File, work *meter.Meter) (added bool, err error) {
 	compressed, err := d.store.Read(f.Name, maxRestored)
 	if err != nil {
 		return false, err
 	}
-	work := reservation.Meter(ctx, int64(len(compressed)))
+	work.Set(0) // The file before, and its error, are done.
+	work.Clear()
+	if err := work.Use(int64(len(compressed))); err != nil {
+		return false, err
+	}
 	raw, _, err := inflate.Open(new([]byte), compressed, maxRestored, work)
 	if err != nil {
 		return false, err

@@ -116,12 +116,12 @@ func (v *viewExporter) restore(ctx context.Context) (err error) {
 	if err := v.telemetry.observeFiles(v.directory.store); err != nil {
 		return err
 	}
-	reservation, err := v.budget.Reserve(ctx, 0)
+	restoring, err := v.budget.Reserve(ctx, 0)
 	if err != nil {
 		return err
 	}
-	defer reservation.Release()
-	return v.directory.restore(ctx, v.store, v.cfg.MaxMemory, reservation)
+	defer restoring.Release()
+	return v.directory.restore(ctx, v.store, v.cfg.MaxMemory, restoring.Meter(ctx, 0))
 }
 
 // expire evicts old profiles until ctx ends, even if no profile arrives.

@@ -87,11 +87,16 @@ func (r *Reservation) Split(bytes int64) (part *Reservation) {
 	return part
 }
 
-// Join moves all bytes of another reservation of the same budget to this one, and leaves the other empty.
-func (r *Reservation) Join(other *Reservation) {
+// Join moves all bytes of another reservation of the same budget to this one, leaves the other empty, and returns this one. Without this
+// one, it returns the other.
+func (r *Reservation) Join(other *Reservation) *Reservation {
+	if r == nil {
+		return other
+	}
 	if other != nil {
 		r.locked(func() { r.bytes, other.bytes = r.bytes+other.bytes, 0 })
 	}
+	return r
 }
 
 // Accept marks the reservation as that of a message whose sender has its answer. It may use the whole budget from then on, and never
@@ -111,18 +116,4 @@ func (r *Reservation) Release() {
 			r.shrink(0)
 		}
 	})
-}
-
-type contextKey struct{}
-
-// NewContext returns a context that carries the reservation of a message to the consumers of the message. A consumer that keeps the
-// message after it has returned must retain the reservation.
-func NewContext(ctx context.Context, r *Reservation) context.Context {
-	return context.WithValue(ctx, contextKey{}, r)
-}
-
-// FromContext returns the reservation in ctx, or nil.
-func FromContext(ctx context.Context) *Reservation {
-	r, _ := ctx.Value(contextKey{}).(*Reservation)
-	return r
 }

@@ -24,8 +24,7 @@ type message struct {
 	bytes   int
 	samples int
 	// memory is the number of bytes that count as held for this message.
-	memory int64
-	// reservation is the reservation of the message in the memory budget.
+	memory      int64
 	reservation *memory.Reservation
 	// result receives nil when the message was delivered, or the error. It is nil if the sender does not wait.
 	result chan error
@@ -63,7 +62,7 @@ type batch struct {
 	samples  int
 	memory   int64
 	trigger  trigger
-	// reservation has the reserved bytes of all messages.
+	// reservation is that of all messages.
 	reservation *memory.Reservation
 }
 
@@ -72,11 +71,7 @@ func (b *batch) add(m message) {
 	b.bytes += m.bytes
 	b.samples += m.samples
 	b.memory += m.memory
-	if b.reservation == nil {
-		b.reservation = m.reservation
-	} else {
-		b.reservation.Join(m.reservation)
-	}
+	b.reservation = b.reservation.Join(m.reservation)
 }
 
 // tenant has the batches of one combination of metadata values. The lock of batches guards it.

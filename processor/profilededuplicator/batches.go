@@ -50,7 +50,7 @@ type batches struct {
 	mu      sync.Mutex
 	tenants map[string]*tenant
 	held    int64
-	// maxHeld limits the held bytes. limitTo sets it. A single message may be larger.
+	// maxHeld limits the held bytes to a part of the budget, and to MaxHeldBytes. A single message may be larger.
 	maxHeld int64
 	budget  *memory.Budget
 	stopped bool
@@ -122,7 +122,7 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 	return t, nil
 }
 
-// fits tells whether a message of this size can be held beside the others. The memory budget bounds what all of them take.
+// fits tells whether a message of this size can be held beside the others.
 func (b *batches) fits(bytes int64) bool {
 	return b.held == 0 || b.held+bytes <= b.budget.Fill(b.maxHeld, memory.MessageFactor*bytes)
 }
@@ -195,11 +195,10 @@ func (b *batches) remove(due *batch) {
 	}
 }
 
-// heldPart: batches may hold one part in heldPart of the memory budget. Since each message has reserved [memory.MessageFactor] times its
-// size, this is half of the budget. The other half is for requests, and for the next consumers.
+// heldPart: messages in batches may have one part in heldPart of the budget by their size, and so half of it by their reservations.
 const heldPart = 2 * memory.MessageFactor
 
-// limitTo limits the held bytes to a part of the memory budget, and to MaxHeldBytes.
+// limitTo sets maxHeld.
 func (b *batches) limitTo(budget *memory.Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

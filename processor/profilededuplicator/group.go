@@ -12,8 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
-// group moves the attributes of group_by_attributes from samples to resources. It reserves the memory of the copies of resources,
-// scopes and profiles. The error is a *refusal.
+// group moves the attributes of group_by_attributes from samples to resources. The error is a *refusal.
 func (d *deduplicator) group(ctx context.Context, m *incoming) error {
 	if len(d.groupKeys) == 0 {
 		return nil

@@ -56,7 +56,7 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 	held := size.Of(m.profiles) + d.eventsMemory(m.profiles)
 	shared := int64(0)
 	if m.profiles.IsReadOnly() {
-		shared = m.reservation.Bytes() // The copy that is held is reserved beside it.
+		shared = m.reservation.Bytes() // The message that is held is a copy.
 	}
 	if err := m.reservation.Grow(ctx, shared+memory.MessageFactor*held); err != nil {
 		return nil, refusalOf(err)
@@ -95,7 +95,7 @@ func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error 
 	return err
 }
 
-// refusalOf returns the *refusal for an error of the memory budget.
+// refusalOf returns the *refusal for an error of package memory.
 func refusalOf(err error) error {
 	switch {
 	case err == nil:
@@ -107,7 +107,7 @@ func refusalOf(err error) error {
 	}
 }
 
-// eventsMemory returns the memory of the samples that sample_shape: per_event will add. The receiver could not reserve it.
+// eventsMemory returns the memory of the samples that sample_shape: per_event will add.
 func (d *deduplicator) eventsMemory(pd pprofile.Profiles) int64 {
 	if !d.perEvent {
 		return 0

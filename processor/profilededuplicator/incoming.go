@@ -15,8 +15,7 @@ import (
 
 // incoming is a message while it is processed.
 type incoming struct {
-	profiles pprofile.Profiles
-	// reservation is the memory of the message.
+	profiles    pprofile.Profiles
 	reservation *memory.Reservation
 	// content is the size of the message as it was received.
 	content content

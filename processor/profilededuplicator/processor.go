@@ -35,8 +35,7 @@ type deduplicator struct {
 	perEvent bool
 	// groupKeys is group_by_attributes.
 	groupKeys []string
-	// budget is for requests without a reservation. Start sets it.
-	budget *memory.Budget
+	budget    *memory.Budget
 	// repeated is nil unless repeated profiles are dropped.
 	repeated *repeated
 	// batching is nil unless messages are joined.
@@ -74,7 +73,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 	return d, nil
 }
 
-// Start finds the memory budget. It starts no goroutine: timers run only while messages are held.
+// Start starts no goroutine: timers run only while messages are held.
 func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
 	if d.budget, err = memory.Of(host); err == nil && d.batching != nil {
 		d.batching.batches.limitTo(d.budget)
@@ -150,7 +149,7 @@ func (m *incoming) checkSize() error {
 		"cannot accept a message of %d bytes in protobuf, at most %d are allowed", contentOf(m.profiles).bytes, maxMessageBytes)}
 }
 
-// grow reserves more memory for a message: for copies that its sender could not reserve. The error is a *refusal.
+// grow adds memory for copies to that of a message. The error is a *refusal.
 func (d *deduplicator) grow(ctx context.Context, m *incoming, bytes int64) error {
 	return refusalOf(m.reservation.Grow(ctx, m.reservation.Bytes()+bytes))
 }
