@@ -5,6 +5,7 @@ package memorybudgetextension
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/extension/memorybudgetextension/internal/metadata"
+	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
@@ -20,7 +22,9 @@ import (
 const requestBytes = 32 << 10
 
 // messageMemory is what a message of so many bytes takes, at first beside its other forms: the body as it was received and its copies.
-func messageMemory(forms, message int64) int64 { return max(forms+message, memory.MessageFactor*message) }
+func messageMemory(forms, message int64) int64 {
+	return max(forms+message, memory.MessageFactor*message)
+}
 
 // memoryBudget is the extension.
 type memoryBudget struct {
@@ -82,6 +86,20 @@ func (m *memoryBudget) Start(context.Context, component.Host) error {
 		}
 	}
 	return nil
+}
+
+// Ready and NotReady are those of extensioncapabilities.PipelineWatcher. Ready is called when the pipelines run.
+func (m *memoryBudget) Ready() error { return nil }
+
+// NotReady is called before the receivers shut down. They wait for their requests, so those that are still arriving must end.
+func (m *memoryBudget) NotReady() error {
+	m.stop()
+	return nil
+}
+
+// onShutdown calls abort after the grace of a shutdown. After stop, it is not called.
+func (m *memoryBudget) onShutdown(abort func()) (stop func() bool) {
+	return context.AfterFunc(m.stopping, func() { time.AfterFunc(connections.ShutdownGrace, abort) })
 }
 
 // Shutdown unregisters the metrics.

@@ -23,13 +23,14 @@ const (
 	streamWindow = 64 << 10
 	// connectionWindow is the same limit for a connection. It may be larger, because bufferPool counts the received bytes.
 	connectionWindow = 1 << 20
+	// connectTimeout is how long a client may take to begin: TLS, and the preface of HTTP/2. A shutdown waits for it.
+	connectTimeout = 5 * time.Second
 )
 
 // GetGRPCServerOptions returns the options of servers for OTLP over gRPC.
 //
-// gRPC receives, decompresses and unmarshals a message before it calls any interceptor. So the extension replaces the parts that
-// do this: the buffer pool counts received bytes, the compressors reserve memory for the decompressed message, and the codec for the
-// unmarshalled one. The errors of all of them are returned after authentication.
+// The buffer pool counts what arrives, the compressors what they decompress, and the codec the message. gRPC calls all of them before any
+// interceptor, so their errors are returned later, after authentication.
 func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	server := m.grpc
 	return []grpc.ServerOption{
@@ -81,7 +82,7 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 
 type admissionKey struct{}
 
-// hold passes a message on with its admission, and releases the reservation of the message afterwards.
+// hold passes a message on with its admission, and releases that afterwards.
 func (s *grpcServer) hold(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if arriving, ok := ctx.Value(arrivalKey{}).(*memory.Arrival); ok {
 		arriving.End()

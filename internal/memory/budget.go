@@ -9,10 +9,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"go.opentelemetry.io/collector/pdata/pprofile"
-
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 var (
@@ -78,23 +74,6 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error)
 		return nil, err
 	}
 	return r, nil
-}
-
-// Message returns the reservation of a message, which the caller must release, and a context that carries it: the one of ctx, the one
-// that was handed over, or else a new one.
-func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Context, *Reservation, error) {
-	if r := FromContext(ctx); r != nil || b == nil {
-		return ctx, r.Retain(), nil
-	}
-	r := b.handedOver(pd).Retain()
-	if r == nil {
-		r = b.begin()
-	}
-	if err := r.Grow(ctx, MessageFactor*size.Of(pd)); err != nil {
-		r.Release()
-		return ctx, nil, err
-	}
-	return NewContext(ctx, r), r, nil
 }
 
 // Count adds bytes that are allocated whether or not they fit. Above the size of the budget it first waits, for at most a second.

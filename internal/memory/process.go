@@ -69,7 +69,3 @@ func ProcessMemory() int64 {
 	}
 	return int64(limit)
 }
-
-// MessageFactor is the reservation of a message as a multiple of its size in memory: for itself, and for one copy that joining,
-// deduplicating, marshalling or encoding makes.
-const MessageFactor = 2

@@ -5,6 +5,8 @@ package delivery
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -43,6 +45,29 @@ type Progress struct {
 // Begin begins the work on the request of ctx. The caller must call Release.
 func Begin(ctx context.Context, pd pprofile.Profiles) *Progress {
 	return &Progress{pd: pd, handled: map[Position]struct{}{}, message: memory.FromContext(ctx)}
+}
+
+// Part returns a function that reserves the memory of one part of the work on the request, beside the message: for the tables of the
+// encoder, for a compressed pprof, or for the body of a request. Its argument is the size of the whole part. Its error wraps
+// [pprof.ErrTooLarge] if that much can never be free. Any other error is retryable.
+func (p *Progress) Part(ctx context.Context) func(bytes int64) error {
+	part := p.message.Split(0)
+	p.parts = append(p.parts, part)
+	return func(bytes int64) error {
+		part.Shrink(bytes)
+		err := part.Grow(ctx, bytes)
+		if errors.Is(err, memory.ErrTooLarge) {
+			err = fmt.Errorf("%w: %w", pprof.ErrTooLarge, err)
+		}
+		return err
+	}
+}
+
+// Release releases the memory of all parts. That of the message stays reserved.
+func (p *Progress) Release() {
+	for _, part := range p.parts {
+		part.Release()
+	}
 }
 
 // Done records that profiles were delivered.

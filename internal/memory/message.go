@@ -1,0 +1,75 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+	"weak"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/memory/size"
+)
+
+// MessageFactor is the reservation of a message as a multiple of its size in memory: for itself, and for one copy that joining,
+// deduplicating, marshalling or encoding makes.
+const MessageFactor = 2
+
+type contextKey struct{}
+
+// NewContext returns a context that carries the reservation of a message to the consumers of the message. A consumer that keeps the
+// message after it has returned must retain the reservation.
+func NewContext(ctx context.Context, r *Reservation) context.Context {
+	return context.WithValue(ctx, contextKey{}, r)
+}
+
+// FromContext returns the reservation in ctx, or nil.
+func FromContext(ctx context.Context) *Reservation {
+	r, _ := ctx.Value(contextKey{}).(*Reservation)
+	return r
+}
+
+// Message returns the reservation of a message, which the caller must release, and a context that carries it: the one of ctx, the one
+// that was handed over, or else a new one.
+func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Context, *Reservation, error) {
+	if r := FromContext(ctx); r != nil || b == nil {
+		return ctx, r.Retain(), nil
+	}
+	r := b.handedOver(pd).Retain()
+	if r == nil {
+		r = b.begin()
+	}
+	if err := r.Grow(ctx, MessageFactor*size.Of(pd)); err != nil {
+		r.Release()
+		return ctx, nil, err
+	}
+	return NewContext(ctx, r), r, nil
+}
+
+// HandOver gives a message its reservation until the garbage collector frees the message. It is for a message that reaches its
+// consumers without a context of ours: [Budget.Message] finds the reservation.
+func (b *Budget) HandOver(pd pprofile.Profiles, r *Reservation) {
+	message := identity(pd)
+	key := weak.Make(message)
+	b.handed.Store(key, r)
+	runtime.AddCleanup(message, func(key weak.Pointer[byte]) {
+		b.handed.Delete(key)
+		r.Release()
+	}, key)
+}
+
+// handedOver returns the reservation of a message, or nil.
+func (b *Budget) handedOver(pd pprofile.Profiles) *Reservation {
+	if found, ok := b.handed.Load(weak.Make(identity(pd))); ok {
+		return found.(*Reservation)
+	}
+	return nil
+}
+
+// identity returns the address of a message, which pdata does not export.
+func identity(pd pprofile.Profiles) *byte {
+	return (*byte)(reflect.ValueOf(pd).FieldByName("orig").UnsafePointer())
+}
