@@ -25,7 +25,7 @@ type toProfiles struct {
 	next       xconsumer.Profiles
 }
 
-// Start finds the memory budget.
+// Start starts the translator.
 func (c *toProfiles) Start(_ context.Context, host component.Host) error {
 	return c.translator.Start(host)
 }

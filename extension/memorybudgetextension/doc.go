@@ -5,7 +5,6 @@
 
 // Package memorybudgetextension limits the memory of the requests of all receivers together.
 //
-// The components of this repository reserve from its budget by themselves. For other receivers of OTLP over HTTP and gRPC the
-// extension is a server middleware. It receives a request, computes how much memory the unmarshalled message needs, reserves
-// that memory, and only then lets the receiver unmarshal the request.
+// For receivers of OTLP over HTTP and gRPC that are not of this repository, the extension is a server middleware, and it is the encoding of
+// Kafka's records: docs/memory.md says how.
 package memorybudgetextension // import "github.com/otelpprof/otelpprof/extension/memorybudgetextension"

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
-// grpcServer has the hooks by which a gRPC server counts and reserves memory. It is the codec as well.
+// grpcServer has the hooks of a gRPC server. It is the codec as well.
 type grpcServer struct {
 	*memoryBudget
 	pool *bufferPool
@@ -56,8 +56,8 @@ var signals = map[string]otlpwire.Signal{
 	"ExportProfilesServiceRequest": otlpwire.Profiles,
 }
 
-// Unmarshal reserves memory for a message and unmarshals it. The interceptor returns the error of an OTLP message, since
-// gRPC would send that of a codec with the code Internal.
+// Unmarshal unmarshals a message if there is memory for it. The interceptor returns the error of an OTLP message, since gRPC would send
+// that of a codec with the code Internal.
 func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 	content, inflated := takeInflated(data)
 	if !inflated {
@@ -99,8 +99,7 @@ func takeInflated(data mem.BufferSlice) (*inflatedMessage, bool) {
 	return nil, false
 }
 
-// admit reserves memory for a message and unmarshals it. The buffer pool counts the received bytes, the reservation of content those
-// that a compressor has decompressed.
+// admit unmarshals a message if there is memory for it. The pool counts the received bytes, content those that were decompressed.
 func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, content *inflatedMessage, v any) (message *memory.Reservation, err error) {
 	defer func() {
 		if err != nil {

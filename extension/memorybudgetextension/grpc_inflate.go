@@ -38,7 +38,7 @@ func init() {
 	}
 }
 
-// inflater decompresses up to limit bytes. It reserves memory before it allocates it.
+// inflater decompresses up to limit bytes.
 type inflater func(compressed []byte, limit int, work *meter.Meter) ([]byte, error)
 
 // compressor decompresses the messages of the active server within its budget. For clients it behaves as the embedded
@@ -62,7 +62,7 @@ type inflatingReader struct {
 	done       bool
 }
 
-// inflatedMessage is the decompressed form of a message, or the error, and the reservation for it.
+// inflatedMessage is the decompressed form of a message, or the error.
 type inflatedMessage struct {
 	plain       []byte
 	err         error

@@ -28,11 +28,11 @@ const smallestBuffer = 1 << 11
 // bufferExponents are the sizes of pooled buffers as powers of two.
 var bufferExponents = []uint8{11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
 
-// bufferPool provides the buffers of gRPC for received bytes, and counts them in the budget. gRPC does not put back
-// the buffers of canceled streams. These count until the garbage collector frees them.
+// bufferPool provides the buffers of gRPC for received bytes, and counts them. gRPC does not put back the buffers of canceled streams.
+// These count until the garbage collector frees them.
 //
-// The budget does not know which request a buffer is for. If the buffers of requests that are still arriving exceed their share, the
-// oldest of these requests are ended, since they are the most likely to have stalled.
+// Nobody knows which request a buffer is for. If the buffers of requests that are still arriving exceed their share, the oldest of these
+// requests are ended, since they are the most likely to have stalled.
 type bufferPool struct {
 	budget *memory.Budget
 	pool   mem.BufferPool

@@ -44,7 +44,7 @@ func (m *memoryBudget) GetHTTPHandler(context.Context) (extensionmiddleware.Wrap
 	}, nil
 }
 
-// serve calls next when the body of the request has arrived and its memory is reserved. A request that is not OTLP goes to next
+// serve calls next when the body of the request has arrived and there is memory for its message. A request that is not OTLP goes to next
 // unchanged.
 func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -70,8 +70,8 @@ func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.H
 	next.ServeHTTP(w, r.WithContext(memory.NewContext(r.Context(), message)))
 }
 
-// admit reads the body of a request, decompresses it, and reserves the memory of its message. The handler reads the plain body then.
-// The caller must release the reservation of the message.
+// admit reads the body of a request, decompresses it, and counts its message. The handler reads the plain body then. The caller must
+// release the message.
 func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.Arrival) (*memory.Reservation, error) {
 	body, err := request.Read(r.Context(), r.Body, r.ContentLength, workFactor)
 	switch {

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connections limits the memory of a server that no reservation counts: that of connections without a request, and of
+// Package connections limits the memory of a server that no request counts: that of connections without a request, and of
 // headers. It also serves the handlers of components whose own servers have no such limits.
 package connections // import "github.com/otelpprof/otelpprof/internal/connections"
 

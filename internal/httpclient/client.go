@@ -46,7 +46,7 @@ func (c *Client) Close() {
 
 var innermostID = component.NewIDWithName(component.MustNewType("otelpprof"), "innermost transport")
 
-// maxHeader is the largest header of a response. The standard library reads 10 MiB, and no memory budget counts it.
+// maxHeader is the largest header of a response. The standard library reads 10 MiB, and nobody counts them.
 const maxHeader = 64 << 10
 
 // innermost is a middleware that notes the transport with the connections, and limits the headers of its responses.

@@ -23,8 +23,8 @@ type Keeper[T any] struct {
 const (
 	// keptBytes is small, so that idle heaps stay small: this memory is never freed.
 	keptBytes = 64 << 10
-	// pooledBytes limits pooled memory, since no reservation accounts for it while it is unused. A sync.Pool holds about one
-	// object per processor until the second garbage collection.
+	// pooledBytes limits pooled memory, which nobody counts while it is unused. A sync.Pool holds about one object per processor until
+	// the second garbage collection.
 	pooledBytes = 48 << 20
 )
 

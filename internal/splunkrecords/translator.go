@@ -28,7 +28,7 @@ const maxText = 200
 // Translator translates profiling records to profiles, and counts and logs the results. Safe for concurrent use.
 type Translator struct {
 	decoder *splunk.Decoder
-	// budget is nil until Start. It is atomic, since Start may be called several times.
+	// It is nil until Start, and atomic, since Start may be called several times.
 	budget  atomic.Pointer[memory.Budget]
 	metrics Metrics
 	logger  *zap.Logger
@@ -40,7 +40,7 @@ func NewTranslator(cfg *Config, metrics Metrics, logger *zap.Logger) *Translator
 	return &Translator{decoder: splunk.NewDecoder(cfg.options()), metrics: metrics, logger: logger}
 }
 
-// Start finds the memory budget.
+// Start must be called before records arrive.
 func (t *Translator) Start(host component.Host) error {
 	found, err := memory.Of(host)
 	t.budget.Store(found)

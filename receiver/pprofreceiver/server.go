@@ -80,7 +80,7 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 // Start starts listening and serving.
 func (s *server) Start(ctx context.Context, host component.Host) error {
 	config := s.cfg.HTTP
-	config.CompressionAlgorithms = []string{} // decode reserves the memory first, confighttp would not.
+	config.CompressionAlgorithms = []string{} // decode counts the memory, confighttp would not.
 	server, err := config.ToServer(ctx, host.GetExtensions(), s.set, s.handler(), confighttp.WithErrorHandler(s.refuseUnauthenticated))
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// limitsHTTP2 limits what a client can send before the request reserves memory for it. By default it is 1 MiB per connection.
+// limitsHTTP2 limits what a client can send before the request is read. By default it is 1 MiB per connection.
 func limitsHTTP2() *http.HTTP2Config {
 	return &http.HTTP2Config{
 		MaxConcurrentStreams:          100,

@@ -136,7 +136,7 @@ func (s *server) decodeSnappy(r *http.Request, m *requestMemory, body []byte) ([
 	return decoded, nil
 }
 
-// undecodable returns the error for an error of a decoder, or of reserving its memory.
+// undecodable returns the error for an error of a decoder or of its memory.
 func undecodable(err error) error {
 	return refuse(malformedUnless(err), "cannot read the body: %w", err)
 }

@@ -28,8 +28,8 @@ func NewDefaultQueue() Queue {
 	return configoptional.Some(queue)
 }
 
-// ValidateQueue returns an error for a size in bytes below LeastQueueBytes, and for a batch. The exporters reserve the memory of each
-// request before it goes to the queue, and a batch would join and split requests after that.
+// ValidateQueue returns an error for a size in bytes below LeastQueueBytes, and for a batch: that would join and split requests after
+// their memory was counted.
 func ValidateQueue(configured Queue) error {
 	queue := configured.Get()
 	if queue == nil {
@@ -37,7 +37,7 @@ func ValidateQueue(configured Queue) error {
 	}
 	var err error
 	if queue.Batch.HasValue() {
-		err = errors.New("sending_queue::batch is not supported: use batch of the processor profile_deduplicator, which joins messages before the exporter reserves their memory")
+		err = errors.New("sending_queue::batch is not supported: use batch of the processor profile_deduplicator")
 	}
 	if queue.Sizer == exporterhelper.RequestSizerTypeBytes && queue.QueueSize < LeastQueueBytes {
 		err = errors.Join(err, fmt.Errorf("sending_queue::queue_size is in bytes and must be at least %d, is %d: set sending_queue::sizer to requests or items for another unit",

@@ -81,9 +81,8 @@ func (p Payload) Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) 
 	return plain, largest, err
 }
 
-// AppendMetered is [Append] with a memory limit: it reserves memory before it allocates it, for the result, the outer layers and the
-// decompressor, beside what work already uses. The existing capacity of dst counts as soon as that is used. It returns an error of
-// the meter unchanged.
+// AppendMetered is [Append], and counts the result, the outer layers and the decompressor beside what work already uses. The existing
+// capacity of dst counts as soon as that is used. It returns an error of the meter unchanged.
 //
 // largest is the size of the largest layer, which is at most limit. With an error, it is the size up to there: to refuse a payload
 // can cost as much time as to accept it, and a caller can limit that.

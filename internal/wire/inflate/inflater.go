@@ -24,7 +24,7 @@ type inflater struct {
 // produced notes that a layer has decompressed to this many bytes until now.
 func (t *inflater) produced(bytes int) { t.largest = max(t.largest, bytes) }
 
-// need reserves bytes for the result in addition to the working memory.
+// need is [meter.Meter.Need] for the result and the working memory.
 func (t *inflater) need(bytes int) error {
 	return t.meter.Need(int64(max(bytes, t.overwritten) + t.working))
 }

@@ -13,8 +13,8 @@ import (
 // firstBytes is the size of the first buffer of [ReadAll].
 const firstBytes = 64 << 10
 
-// ReadAll reads what a decompressor returns, up to limit bytes: else the error is [ErrTooLarge]. It reserves memory before it allocates
-// it, and leaves that of the result in use. Other errors are those of the reader and of the meter.
+// ReadAll reads what a decompressor returns, up to limit bytes: else the error is [ErrTooLarge]. The result is left in use. Other errors
+// are those of the reader and of the meter.
 func ReadAll(from io.Reader, limit int, work *meter.Meter) ([]byte, error) {
 	from = io.LimitReader(from, int64(limit)+1) // One more byte shows that the limit is exceeded.
 	var content []byte

@@ -44,8 +44,7 @@ var (
 type Limits struct {
 	MaxSeries   int
 	MaxProfiles int
-	// Memory reserves the memory of each label before it is copied. While JSON is read, the caller can end that. Its error is returned
-	// unchanged.
+	// Memory counts each label. Its error is returned unchanged, also while JSON is read.
 	Memory *meter.Meter
 }
 
