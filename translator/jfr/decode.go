@@ -22,9 +22,6 @@ var (
 	ErrTooLarge = reader.ErrTooLarge
 )
 
-// Magic is the start of every uncompressed recording.
-const Magic = reader.Magic
-
 // Decoder translates recordings to OTLP profiles. It is safe for concurrent use.
 type Decoder struct {
 	opts   Options

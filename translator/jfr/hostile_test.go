@@ -23,7 +23,7 @@ import (
 func chunkOf(metadata, pools []byte) []byte {
 	chunk := append(make([]byte, jfrtest.HeaderBytes), metadata...)
 	chunk = append(chunk, pools...)
-	copy(chunk, Magic+"\x00\x02")
+	copy(chunk, "FLR\x00\x00\x02")
 	binary.BigEndian.PutUint64(chunk[8:], uint64(len(chunk)))
 	binary.BigEndian.PutUint64(chunk[16:], uint64(jfrtest.HeaderBytes+len(metadata)))
 	binary.BigEndian.PutUint64(chunk[24:], jfrtest.HeaderBytes)
@@ -79,7 +79,7 @@ func TestHostile(t *testing.T) {
 	}{
 		"nothing":            {[]byte{}, ErrMalformed, "no chunk"},
 		"something else":     {bytes.Repeat([]byte("x"), 100), ErrMalformed, "does not begin with"},
-		"no whole header":    {[]byte(Magic), ErrMalformed, "68 bytes, 4 are left"},
+		"no whole header":    {[]byte("FLR\x00"), ErrMalformed, "68 bytes, 4 are left"},
 		"version":            {with(4, 1<<48), ErrMalformed, "version 1"},
 		"fixed integers":     {with(60, 0), ErrMalformed, "fixed length"},
 		"size":               {with(8, 1<<40), ErrMalformed, "size of the chunk: 1099511627776"},

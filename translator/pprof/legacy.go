@@ -25,9 +25,9 @@ var textBegins = [][]byte{
 	[]byte("cycles/second"),
 }
 
-// IsLegacy reports whether a decompressed payload looks like one of the older formats: the text formats of heap, growth,
+// isLegacy reports whether a decompressed payload looks like one of the older formats: the text formats of heap, growth,
 // contention, thread and counting profiles, or the binary CPU profile. It only checks the beginning.
-func IsLegacy(payload []byte) bool {
+func isLegacy(payload []byte) bool {
 	text := bytes.TrimLeft(payload[:min(len(payload), 512)], " \t\r\n")
 	for _, begin := range textBegins {
 		if bytes.HasPrefix(text, begin) {

@@ -119,18 +119,8 @@ func TestRefusedBodies(t *testing.T) {
 			assert.Equal(t, 3, result.Records)
 			assert.Equal(t, 2, result.PprofRecords)
 			assert.Len(t, profilesOf(pd), 2)
-
-			rejected, message := result.PartialSuccess()
-			assert.EqualValues(t, 1, rejected)
-			assert.Equal(t, refused.Err.Error(), message)
 		})
 	}
-}
-
-func TestPartialSuccessOfSuccess(t *testing.T) {
-	rejected, message := new(Result).PartialSuccess()
-	assert.Zero(t, rejected)
-	assert.Empty(t, message)
 }
 
 func TestReasonsAreAll(t *testing.T) {

@@ -55,7 +55,6 @@ func TestManyScopesOfOneWideResource(t *testing.T) {
 		_, result := mustDecode(t, logs, Options{})
 		assert.Equal(t, n, result.OtherRecords)
 	})
-	assertFast(t, "HasProfiling", func() { assert.False(t, HasProfiling(logs)) })
 	assertFast(t, "RemoveProfiling", func() { assert.Zero(t, RemoveProfiling(logs)) })
 }
 

@@ -41,7 +41,6 @@ func TestDeepValues(t *testing.T) {
 				return r
 			}
 			r := made(1_000_000)
-			assert.True(t, HasProfiling(r.logs))
 			pd, result := NewDecoder(Options{}).Decode(r.logs, received)
 			assert.Equal(t, 4, result.Records)
 			assert.Equal(t, 4-test.refused, result.PprofRecords+result.TextRecords)

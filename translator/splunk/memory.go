@@ -40,6 +40,17 @@ func (t *decoding) keep(message, working int64) {
 // memoryRefusal returns the refusal of a record whose memory cannot be reserved.
 func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.memory.Err()} }
 
+// leaveEntries refuses a pprof for memory after it has added entries to the dictionary. They are removed at the end, for all records
+// together: otherwise, many refused records after a large one would take its time each.
+func (t *decoding) leaveEntries() *refusal {
+	t.leftovers = true
+	t.forgetFrameTypes()
+	return t.memoryRefusal()
+}
+
+// forgetFrameTypes makes the next record add its frame types again.
+func (t *decoding) forgetFrameTypes() { t.native, t.resource.frameType = 0, 0 }
+
 // reserveBody reserves memory for a form of the body, in addition to the forms before it.
 func (t *decoding) reserveBody(bytes int) *refusal {
 	if !t.reserve(int64(bytes)) {

@@ -59,15 +59,6 @@ func Reasons() []Reason {
 	return []Reason{ReasonBody, ReasonFormat, ReasonBase64, ReasonCompression, ReasonPprof, ReasonTooLarge, ReasonMemory, ReasonTooDeep}
 }
 
-// PartialSuccess returns the content of partial_success in an OTLP response: the number of refused log records, and the
-// error of the first one. Without refusals it returns 0 and "".
-func (r *Result) PartialSuccess() (rejectedLogRecords int64, errorMessage string) {
-	if len(r.Refused) == 0 {
-		return 0, ""
-	}
-	return int64(len(r.Refused)), r.Refused[0].Err.Error()
-}
-
 // Repairs counts faults that a [Decoder] repairs or ignores instead of refusing the record.
 type Repairs struct {
 	// SkippedLines counts lines of texts that are neither frames nor known lines of a thread dump.

@@ -31,24 +31,6 @@ func hasSourceType(attributes pcommon.Map, key string) bool {
 	return found && value.Type() == pcommon.ValueTypeStr && value.Str() == sourceTypeProfiling
 }
 
-// HasProfiling reports whether logs contain a profiling record.
-func HasProfiling(logs plog.Logs) bool {
-	for _, resource := range logs.ResourceLogs().All() {
-		ofProfiling := isProfilingResource(resource)
-		for _, scope := range resource.ScopeLogs().All() {
-			if scope.LogRecords().Len() > 0 && isProfilingScope(ofProfiling, scope.Scope()) {
-				return true
-			}
-			for _, record := range scope.LogRecords().All() {
-				if isProfilingRecord(record) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // RemoveProfiling removes all profiling records from logs, including those that a [Decoder] refuses, and returns their
 // number. The other records keep their order. Scopes and resources that become empty are removed.
 func RemoveProfiling(logs plog.Logs) (removed int) {

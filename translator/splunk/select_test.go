@@ -48,13 +48,11 @@ func bodiesOf(logs plog.Logs) []string {
 
 func TestRemoveProfilingLeavesTheRestInOrder(t *testing.T) {
 	logs := mixedLogs()
-	assert.True(t, HasProfiling(logs))
 	assert.Equal(t, 16, RemoveProfiling(logs))
 	assert.Equal(t, []string{"0", "2", "8", "10", "12", "14", "20", "22"}, bodiesOf(logs))
 	require.Equal(t, 2, logs.ResourceLogs().Len())
 	assert.Equal(t, 2, logs.ResourceLogs().At(0).ScopeLogs().Len(), "the scope of which nothing is left goes")
 	assert.Equal(t, "schema", logs.ResourceLogs().At(0).SchemaUrl())
-	assert.False(t, HasProfiling(logs))
 
 	same := plog.NewLogs()
 	logs.CopyTo(same)
@@ -111,7 +109,6 @@ func TestSelection(t *testing.T) {
 			record.Body().SetStr(onePayload().body(t))
 			test.mark(resource, scope, record)
 
-			assert.Equal(t, test.want, HasProfiling(logs))
 			pd, result := mustDecode(t, logs, Options{})
 			removed := RemoveProfiling(logs)
 			if test.want {

@@ -9,10 +9,10 @@ import (
 	"reflect"
 )
 
-// Highest is the highest limit: small multiples of it do not overflow.
-const Highest = math.MaxInt / 16
+// highest is the highest limit: small multiples of it do not overflow.
+const highest = math.MaxInt / 16
 
-// WithDefaults returns limits, with each limit of 0 or less replaced by its default, and each above [Highest] by that. L must
+// WithDefaults returns limits, with each limit of 0 or less replaced by its default, and each above highest by that. L must
 // be a struct whose exported fields are of type int.
 func WithDefaults[L any](limits, defaults L) L {
 	fields, values := reflect.ValueOf(&limits).Elem(), reflect.ValueOf(defaults)
@@ -22,8 +22,8 @@ func WithDefaults[L any](limits, defaults L) L {
 		case !field.CanSet():
 		case field.Int() <= 0:
 			field.SetInt(values.Field(i).Int())
-		case field.Int() > Highest:
-			field.SetInt(Highest)
+		case field.Int() > highest:
+			field.SetInt(highest)
 		}
 	}
 	return limits

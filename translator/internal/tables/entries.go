@@ -20,7 +20,7 @@ func (t *Tables) Fill(allMappings bool) {
 	t.Locations = scratch.Zeroed(t.Locations, len(w.Locations))
 	t.fillMappings(allMappings)
 	for i := range w.Locations {
-		if t.refs.Reached[i] {
+		if t.refs.reached[i] {
 			t.Locations[i] = t.addLocation(i)
 		}
 	}
@@ -31,8 +31,8 @@ func (t *Tables) fillMappings(all bool) {
 	t.mappings = scratch.Zeroed(t.mappings, len(w.Mappings))
 	t.reached = scratch.Zeroed(t.reached, len(w.Mappings))
 	for i := range w.Locations {
-		if id := w.Locations[i].MappingID; t.refs.Reached[i] && id != 0 {
-			if position, found := t.refs.Mappings.Find(id); found {
+		if id := w.Locations[i].MappingID; t.refs.reached[i] && id != 0 {
+			if position, found := t.refs.mappings.find(id); found {
 				t.reached[position] = true
 			}
 		}
@@ -130,7 +130,7 @@ func (t *Tables) addLocation(i int) int32 {
 	l := &t.wire.Locations[i]
 	location := dictionary.Location{Address: l.Address}
 	if l.MappingID != 0 {
-		if position, found := t.refs.Mappings.Find(l.MappingID); found {
+		if position, found := t.refs.mappings.find(l.MappingID); found {
 			location.Mapping = t.mappings[position]
 		} else {
 			t.UnknownMappings++
@@ -152,7 +152,7 @@ func (t *Tables) readLines(location int) (leaf *pprofwire.Function) {
 	lines := t.wire.LinesAt(location)
 	for i := range lines {
 		function := int32(0)
-		if position, found := t.refs.Functions.Find(lines[i].FunctionID); found {
+		if position, found := t.refs.functions.find(lines[i].FunctionID); found {
 			function = t.addFunction(position)
 			if i == 0 {
 				leaf = &t.wire.Functions[position]

@@ -8,7 +8,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
-	"github.com/otelpprof/otelpprof/translator/internal/references"
 )
 
 // Rules is the part of the translation that depends on the source of the pprof.
@@ -36,7 +35,7 @@ type Tables struct {
 	wire  *pprofwire.Profile
 	dict  *dictionary.Builder
 	rules Rules
-	refs  references.Resolver
+	refs  resolver
 	// Indices of the dictionary plus one, by position in the payload; 0 means not added yet.
 	strings, functions, mappings []int32
 	// texts has, for each string, the attribute that last had it as its value. longTexts has those of long strings.
@@ -53,7 +52,7 @@ type Tables struct {
 func (t *Tables) Resolve(wire *pprofwire.Profile, dict *dictionary.Builder, rules Rules) (repeated int, err error) {
 	t.wire, t.dict, t.rules = wire, dict, rules
 	t.UnknownMappings, t.NoFunction = 0, 0
-	return t.refs.Resolve(wire)
+	return t.refs.resolve(wire)
 }
 
 // Release drops all references to the payload.
@@ -90,11 +89,11 @@ func (t *Tables) AddStack(positions []uint64) int32 {
 
 // Bytes returns the most memory that the tables use for wire, without wire itself and the dictionary.
 func Bytes(wire *pprofwire.Profile) int64 {
-	return references.Bytes(wire) + 12*int64(wire.NumStrings()) + 4*int64(len(wire.Functions)+len(wire.Locations)) + 5*int64(len(wire.Mappings))
+	return resolverBytes(wire) + 12*int64(wire.NumStrings()) + 4*int64(len(wire.Functions)+len(wire.Locations)) + 5*int64(len(wire.Mappings))
 }
 
 // Kept returns the memory that the next payload reuses, in bytes.
 func (t *Tables) Kept() int64 {
-	return t.refs.Kept() + int64(scratch.Bytes(t.strings)+scratch.Bytes(t.texts)+scratch.Bytes(t.functions)+scratch.Bytes(t.mappings)+scratch.Bytes(t.Locations)+
+	return t.refs.kept() + int64(scratch.Bytes(t.strings)+scratch.Bytes(t.texts)+scratch.Bytes(t.functions)+scratch.Bytes(t.mappings)+scratch.Bytes(t.Locations)+
 		scratch.Bytes(t.reached)+scratch.Bytes(t.lines)+scratch.Bytes(t.attributes))
 }

@@ -1,7 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cpuprofile
+// Package cpuprofile translates the CPU profiles of V8 to OTLP profiles. Node.js (node --cpu-prof), Chrome's DevTools and other programs
+// write this JSON format into files that end in .cpuprofile: a tree of calls, the node of each sample, and the times between samples.
+package cpuprofile // import "github.com/otelpprof/otelpprof/translator/text/cpuprofile"
 
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -27,7 +29,7 @@ const payloadFormat = "cpuprofile"
 // V8 counts times from the boot of the machine. Then the profile has a duration, but no time. Times after the year 2000 are wall-clock
 // times. Then samples have timestamps.
 //
-// The error is [text.ErrMalformed], [text.ErrTooLarge], an error of decompression, or an error that src.Reserve returned.
+// The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}

@@ -1,7 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package perfscript
+// Package perfscript translates the text output of Linux perf script to OTLP profiles: samples with their thread, CPU,
+// time, period, event and stack.
+package perfscript // import "github.com/otelpprof/otelpprof/translator/text/perfscript"
 
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"

@@ -1,7 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package speedscope
+// Package speedscope translates files of speedscope, a profile viewer, to OTLP profiles. Many profilers write this JSON
+// format: a list of frames, and profiles that are either weighted stacks or events that open and close frames.
+package speedscope // import "github.com/otelpprof/otelpprof/translator/text/speedscope"
 
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"

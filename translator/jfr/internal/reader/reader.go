@@ -34,8 +34,8 @@ func TooLarge(what string, got, limit int) error {
 	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
 }
 
-// Magic is the start of every chunk.
-const Magic = "FLR\x00"
+// magic is the start of every chunk.
+const magic = "FLR\x00"
 
 const (
 	headerBytes  = 68
@@ -135,8 +135,8 @@ func (r *reader) readHeader() (size, pools, metadata int) {
 	case len(h) < headerBytes:
 		r.fail(0, "the header of a chunk has %d bytes, %d are left", headerBytes, len(h))
 		return 0, 0, 0
-	case string(h[:4]) != Magic:
-		r.fail(0, "a chunk does not begin with %q", Magic)
+	case string(h[:4]) != magic:
+		r.fail(0, "a chunk does not begin with %q", magic)
 	case binary.BigEndian.Uint16(h[4:]) != majorVersion:
 		r.fail(0, "version %d of the format, only %d is known", binary.BigEndian.Uint16(h[4:]), majorVersion)
 	case binary.BigEndian.Uint32(h[64:])&compressedIntegers == 0:

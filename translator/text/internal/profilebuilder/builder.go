@@ -85,6 +85,16 @@ func (b *Builder) AddPosition(format string, args ...any) {
 	}
 }
 
+// Malformed returns an [text.ErrMalformed] with a description of the fault.
+func Malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", text.ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// TooLarge returns an [text.ErrTooLarge] for a limit that is exceeded.
+func TooLarge(what string, got, limit int) error {
+	return fmt.Errorf("%w: %s: %d, the limit is %d", text.ErrTooLarge, what, got, limit)
+}
+
 // statsOfRefused returns the statistics of a payload that was refused.
 func (b *Builder) statsOfRefused() pprof.DecodeStats {
 	return pprof.DecodeStats{InflatedBytes: b.stats.InflatedBytes}
@@ -127,8 +137,8 @@ func (b *Builder) text(s []byte) []byte {
 	return b.repaired
 }
 
-// String returns the index of a string.
-func (b *Builder) String(s []byte) int32 {
+// addString returns the index of a string.
+func (b *Builder) addString(s []byte) int32 {
 	if len(s) == 0 {
 		return 0
 	}
@@ -140,7 +150,7 @@ func (b *Builder) String(s []byte) int32 {
 
 // Function returns the index of the function with this name in this file.
 func (b *Builder) Function(name, file []byte) int32 {
-	f := dictionary.Function{Name: b.String(b.normalized(name)), Filename: b.String(file)}
+	f := dictionary.Function{Name: b.addString(b.normalized(name)), Filename: b.addString(file)}
 	b.Reserve(entryBytes)
 	if b.err != nil {
 		return 0
@@ -154,7 +164,7 @@ func (b *Builder) normalized(name []byte) []byte {
 		return name
 	}
 	if more := len(name) - b.longestName; more > 0 {
-		b.Keep(2 * int64(more))
+		b.keep(0, 2*int64(more))
 		b.longestName = len(name)
 	}
 	if b.err != nil {
@@ -182,7 +192,7 @@ func (b *Builder) NamedLocation(name []byte) int32 {
 
 // Mapping returns the index of a mapping of which only the file is known. The attributes must be sorted.
 func (b *Builder) Mapping(file []byte, attributes ...int32) int32 {
-	m := dictionary.Mapping{Filename: b.String(file)}
+	m := dictionary.Mapping{Filename: b.addString(file)}
 	b.Reserve(entryBytes + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
 		return 0

@@ -44,8 +44,8 @@ func (b *Builder) write(pd pprofile.Profiles) {
 
 func (b *Builder) describe(profile pprofile.Profile, p *Profile) {
 	set := func(to pprofile.ValueType, v pprof.ValueType) {
-		to.SetTypeStrindex(b.String([]byte(v.Type)))
-		to.SetUnitStrindex(b.String([]byte(v.Unit)))
+		to.SetTypeStrindex(b.addString([]byte(v.Type)))
+		to.SetUnitStrindex(b.addString([]byte(v.Unit)))
 	}
 	set(profile.SampleType(), p.Type)
 	if p.PeriodType != (pprof.ValueType{}) {

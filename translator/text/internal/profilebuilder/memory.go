@@ -52,11 +52,7 @@ func (b *Builder) Continue() error {
 	return b.err
 }
 
-// Keep reserves this many bytes until Finish. A reader calls it for memory that it uses in addition to its lists, and for
-// garbage that it leaves.
-func (b *Builder) Keep(bytes int64) { b.keep(0, bytes) }
-
-// keep reserves bytes of the message, and working memory of the builder, until Finish.
+// keep reserves bytes of the message, and working memory of the builder and the reader, garbage included, until Decode returns.
 func (b *Builder) keep(message, working int64) {
 	b.Reserve(message + working)
 	if b.err == nil {

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package references
+package tables
 
 import (
 	"slices"
@@ -11,22 +11,22 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// Resolver holds the positions of the entries of one payload by their ids. The zero value is ready for use; the memory
+// resolver holds the positions of the entries of one payload by their ids. The zero value is ready for use; the memory
 // is used again by the next payload.
-type Resolver struct {
-	Functions Table
-	Mappings  Table
-	Locations Table
+type resolver struct {
+	functions idTable
+	mappings  idTable
+	locations idTable
 
-	// Reached reports for each location whether a sample refers to it.
-	Reached []bool
+	// reached reports for each location whether a sample refers to it.
+	reached []bool
 }
 
-// Resolve indexes the entries of p by id and resolves the references. It replaces each id in p.LocationIDs with the position of
+// resolve indexes the entries of p by id and resolves the references. It replaces each id in p.LocationIDs with the position of
 // the location in p.Locations. The error is pprofwire.ErrMalformed: two different entries have the same id, or an id does not
 // exist. A line without a function and a mapping id that does not exist are not errors. repeated is the number of entries that
 // appear a second time with the same content.
-func (r *Resolver) Resolve(p *pprofwire.Profile) (repeated int, err error) {
+func (r *resolver) resolve(p *pprofwire.Profile) (repeated int, err error) {
 	if repeated, err = r.index(p); err != nil {
 		return repeated, err
 	}
@@ -37,20 +37,20 @@ func (r *Resolver) Resolve(p *pprofwire.Profile) (repeated int, err error) {
 }
 
 // index fills the tables that find entries by id.
-func (r *Resolver) index(p *pprofwire.Profile) (repeated int, err error) {
-	functions, err := r.Functions.fill("function", len(p.Functions),
+func (r *resolver) index(p *pprofwire.Profile) (repeated int, err error) {
+	functions, err := r.functions.fill("function", len(p.Functions),
 		func(i int) uint64 { return p.Functions[i].ID },
 		func(i, j int) bool { return p.Functions[i] == p.Functions[j] })
 	if err != nil {
 		return functions, err
 	}
-	mappings, err := r.Mappings.fill("mapping", len(p.Mappings),
+	mappings, err := r.mappings.fill("mapping", len(p.Mappings),
 		func(i int) uint64 { return p.Mappings[i].ID },
 		func(i, j int) bool { return p.Mappings[i] == p.Mappings[j] })
 	if err != nil {
 		return functions + mappings, err
 	}
-	locations, err := r.Locations.fill("location", len(p.Locations),
+	locations, err := r.locations.fill("location", len(p.Locations),
 		func(i int) uint64 { return p.Locations[i].ID },
 		func(i, j int) bool {
 			a, b := p.Locations[i], p.Locations[j]
@@ -61,25 +61,25 @@ func (r *Resolver) index(p *pprofwire.Profile) (repeated int, err error) {
 }
 
 // resolveFrames replaces the location ids of all samples with positions, and marks these locations as reached.
-func (r *Resolver) resolveFrames(p *pprofwire.Profile) error {
-	r.Reached = scratch.Zeroed(r.Reached, len(p.Locations))
-	if r.Locations.dense {
+func (r *resolver) resolveFrames(p *pprofwire.Profile) error {
+	r.reached = scratch.Zeroed(r.reached, len(p.Locations))
+	if r.locations.dense {
 		for i, id := range p.LocationIDs {
-			if id-1 >= uint64(len(r.Reached)) {
+			if id-1 >= uint64(len(r.reached)) {
 				return noLocation(p, i)
 			}
 			p.LocationIDs[i] = id - 1
-			r.Reached[id-1] = true
+			r.reached[id-1] = true
 		}
 		return nil
 	}
 	for i, id := range p.LocationIDs {
-		position, found := r.Locations.Find(id)
+		position, found := r.locations.find(id)
 		if !found {
 			return noLocation(p, i)
 		}
 		p.LocationIDs[i] = uint64(position)
-		r.Reached[position] = true
+		r.reached[position] = true
 	}
 	return nil
 }
@@ -90,16 +90,30 @@ func noLocation(p *pprofwire.Profile, frame int) error {
 }
 
 // checkLines checks the function ids of all lines, also of locations that no sample refers to.
-func (r *Resolver) checkLines(p *pprofwire.Profile) error {
+func (r *resolver) checkLines(p *pprofwire.Profile) error {
 	for i := range p.Lines {
 		id := p.Lines[i].FunctionID
-		if r.Functions.dense && id-1 < uint64(len(p.Functions)) {
+		if r.functions.dense && id-1 < uint64(len(p.Functions)) {
 			continue
 		}
-		if _, found := r.Functions.Find(id); !found && id != 0 {
+		if _, found := r.functions.find(id); !found && id != 0 {
 			location := sort.Search(len(p.Locations), func(l int) bool { return p.Locations[l].LinesEnd > uint32(i) })
 			return pprofwire.Malformed("location %d: function id %d does not exist", location, id)
 		}
 	}
 	return nil
+}
+
+// tableBytes is an upper bound for the memory of one entry of a table, which is a map or an array of four elements for each
+// entry.
+const tableBytes = 40
+
+// resolverBytes returns an upper bound for the memory that a resolver needs for p.
+func resolverBytes(p *pprofwire.Profile) int64 {
+	return tableBytes*int64(len(p.Functions)+len(p.Mappings)+len(p.Locations)) + int64(len(p.Locations))
+}
+
+// kept returns the capacity of the tables in bytes.
+func (r *resolver) kept() int64 {
+	return r.functions.kept() + r.mappings.kept() + r.locations.kept() + int64(cap(r.reached))
 }

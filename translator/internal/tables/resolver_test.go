@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package references
+package tables
 
 import (
 	"math"
@@ -27,7 +27,7 @@ func newProfile(a, b, f, g uint64) *pprofwire.Profile {
 }
 
 func TestResolve(t *testing.T) {
-	var r Resolver // The same for all payloads: none may be affected by the one before.
+	var r resolver // The same for all payloads: none may be affected by the one before.
 	for _, test := range []struct {
 		name       string
 		a, b, f, g uint64
@@ -39,23 +39,23 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProfile(test.a, test.b, test.f, test.g)
-			repeated, err := r.Resolve(p)
+			repeated, err := r.resolve(p)
 			require.NoError(t, err)
 			assert.Zero(t, repeated)
 			assert.Equal(t, []uint64{0, 1, 1}, p.LocationIDs)
-			assert.Equal(t, []bool{true, true, false}, r.Reached)
+			assert.Equal(t, []bool{true, true, false}, r.reached)
 			for i := range p.Functions {
-				position, found := r.Functions.Find(p.Functions[i].ID)
+				position, found := r.functions.find(p.Functions[i].ID)
 				assert.True(t, found)
 				assert.Equal(t, i, position)
 			}
 			for _, absent := range []uint64{0, 3, 51, 1 << 41} {
 				if absent != test.a && absent != test.b {
-					_, found := r.Locations.Find(absent)
+					_, found := r.locations.find(absent)
 					assert.False(t, found, absent)
 				}
 			}
-			_, found := r.Mappings.Find(9)
+			_, found := r.mappings.find(9)
 			assert.True(t, found)
 		})
 	}
@@ -67,8 +67,8 @@ func TestResolveAcceptsRepeatedEntries(t *testing.T) {
 	p.Mappings = append(p.Mappings, p.Mappings[0])
 	p.Lines = append(p.Lines, p.Lines[1:3]...)
 	p.Locations = append(p.Locations, pprofwire.Location{ID: 2, LinesEnd: 5})
-	var r Resolver
-	repeated, err := r.Resolve(p)
+	var r resolver
+	repeated, err := r.resolve(p)
 	require.NoError(t, err)
 	assert.Equal(t, 3, repeated)
 	assert.Equal(t, []uint64{0, 1, 1}, p.LocationIDs)
@@ -89,7 +89,7 @@ func TestResolveRefuses(t *testing.T) {
 		for _, ids := range [][4]uint64{{1, 2, 1, 2}, {300, 200, 1 << 50, 4}} {
 			p := newProfile(ids[0], ids[1], ids[2], ids[3])
 			test.harm(p)
-			_, err := new(Resolver).Resolve(p)
+			_, err := new(resolver).resolve(p)
 			require.ErrorContains(t, err, test.want, test.name)
 			require.ErrorIs(t, err, pprofwire.ErrMalformed, test.name)
 		}

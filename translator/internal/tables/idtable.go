@@ -1,15 +1,15 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package references
+package tables
 
 import (
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// Table finds the position of an entry by its pprof id. It needs no memory if the ids count up from 1, an array if they are
+// idTable finds the position of an entry by its pprof id. It needs no memory if the ids count up from 1, an array if they are
 // small, and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
-type Table struct {
+type idTable struct {
 	n     int
 	dense bool
 	array []int32
@@ -19,7 +19,7 @@ type Table struct {
 }
 
 // reset prepares the table for n entries with ids up to largest. dense means that entry i has id i+1.
-func (t *Table) reset(n int, largest uint64, dense bool) {
+func (t *idTable) reset(n int, largest uint64, dense bool) {
 	t.n, t.dense = n, dense
 	t.array = t.array[:0]
 	clear(t.byID)
@@ -37,8 +37,8 @@ func (t *Table) reset(n int, largest uint64, dense bool) {
 }
 
 // add adds entry i under its id. If another entry has this id already, add returns that entry, and otherwise -1.
-func (t *Table) add(id uint64, i int) (existing int) {
-	if existing, found := t.Find(id); found {
+func (t *idTable) add(id uint64, i int) (existing int) {
+	if existing, found := t.find(id); found {
 		return existing
 	}
 	if len(t.array) > 0 {
@@ -49,8 +49,8 @@ func (t *Table) add(id uint64, i int) (existing int) {
 	return -1
 }
 
-// Find returns the position of the entry with this id.
-func (t *Table) Find(id uint64) (int, bool) {
+// find returns the position of the entry with this id.
+func (t *idTable) find(id uint64) (int, bool) {
 	if t.dense {
 		return int(id - 1), id-1 < uint64(t.n)
 	}
@@ -66,7 +66,7 @@ func (t *Table) Find(id uint64) (int, bool) {
 
 // fill adds n entries. Entries with the same id are an error, unless equal reports that they have the same content. repeated is
 // the number of those.
-func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (repeated int, err error) {
+func (t *idTable) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (repeated int, err error) {
 	largest, dense := uint64(0), true
 	for i := range n {
 		v := id(i)
@@ -89,3 +89,5 @@ func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j 
 	}
 	return repeated, nil
 }
+
+func (t *idTable) kept() int64 { return 4*int64(cap(t.array)) + tableBytes*int64(t.maxEntries) }
