@@ -4,10 +4,9 @@
 package dictionary
 
 import (
-	"math/bits"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
@@ -97,7 +96,7 @@ func MemoryOf(d pprofile.ProfilesDictionary) int {
 		total += stackMemory + 4*stack.LocationIndices().Len()
 	}
 	for _, attribute := range d.AttributeTable().All() {
-		total += attributeMemory + attributevalue.Memory(attribute.Value())
+		total += attributeMemory + attributevalue.SizeOf(attribute.Value()).Memory
 	}
 	return total
 }
@@ -112,18 +111,15 @@ func isPlain(v pcommon.Value) bool {
 	}
 }
 
-// varintBytes returns the size of a number.
-func varintBytes(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
-
 // FieldBytes returns the size of a field with this number of bytes, including its tag and length.
-func FieldBytes(bytes int) int { return 1 + varintBytes(uint64(bytes)) + bytes }
+func FieldBytes(bytes int) int { return 1 + protowire.SizeBytes(bytes) }
 
 // numberBytes returns the size of a field with a number, which is not written if it is 0.
 func numberBytes(v uint64) int {
 	if v == 0 {
 		return 0
 	}
-	return 1 + varintBytes(v)
+	return 1 + protowire.SizeVarint(v)
 }
 
 func refBytes(i int32) int { return numberBytes(uint64(i)) }
@@ -135,7 +131,7 @@ func indicesBytes(list pcommon.Int32Slice) int {
 	}
 	bytes := 0
 	for j := range n {
-		bytes += varintBytes(uint64(list.At(j)))
+		bytes += protowire.SizeVarint(uint64(list.At(j)))
 	}
 	return FieldBytes(bytes)
 }
@@ -172,45 +168,7 @@ func linkBytes(l pprofile.Link) int {
 }
 
 func attributeBytes(a pprofile.KeyValueAndUnit) int {
-	return refBytes(a.KeyStrindex()) + refBytes(a.UnitStrindex()) + FieldBytes(valueBytes(a.Value(), attributevalue.MaxDepth))
-}
-
-// valueBytes returns the size of a value with this number of levels. It leaves out deeper levels: such a value is
-// invalid.
-func valueBytes(v pcommon.Value, levels int) int {
-	if levels < 0 {
-		return 0
-	}
-	switch v.Type() {
-	case pcommon.ValueTypeStr:
-		return FieldBytes(len(v.Str()))
-	case pcommon.ValueTypeBool:
-		return 2
-	case pcommon.ValueTypeInt:
-		return 1 + varintBytes(uint64(v.Int()))
-	case pcommon.ValueTypeDouble:
-		return 9
-	case pcommon.ValueTypeBytes:
-		return FieldBytes(v.Bytes().Len())
-	case pcommon.ValueTypeSlice:
-		bytes := 0
-		for _, item := range v.Slice().All() {
-			bytes += FieldBytes(valueBytes(item, levels-1))
-		}
-		return FieldBytes(bytes)
-	case pcommon.ValueTypeMap:
-		bytes := 0
-		for key, item := range v.Map().All() {
-			pair := FieldBytes(valueBytes(item, levels-1))
-			if key != "" {
-				pair += FieldBytes(len(key))
-			}
-			bytes += FieldBytes(pair)
-		}
-		return FieldBytes(bytes)
-	case pcommon.ValueTypeEmpty:
-	}
-	return 0
+	return refBytes(a.KeyStrindex()) + refBytes(a.UnitStrindex()) + FieldBytes(attributevalue.SizeOf(a.Value()).Protobuf)
 }
 
 // SampleBytes returns the size of a sample, without its tag and length.
@@ -219,7 +177,7 @@ func SampleBytes(s pprofile.Sample) int {
 	if values := s.Values(); values.Len() > 0 {
 		packed := 0
 		for j := range values.Len() {
-			packed += varintBytes(uint64(values.At(j)))
+			packed += protowire.SizeVarint(uint64(values.At(j)))
 		}
 		bytes += FieldBytes(packed)
 	}

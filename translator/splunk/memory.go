@@ -181,7 +181,7 @@ func (t *decoding) reserveText(newGroup bool) *refusal {
 // recordAttributeBytes returns the approximate memory for copies of the record's attributes.
 func (t *decoding) recordAttributeBytes() (bytes int64) {
 	for key, value := range t.record.log.Attributes().All() {
-		bytes += dictionary.AttributeBytes + int64(len(key)+attributevalue.ValueBytes+attributevalue.Memory(value))
+		bytes += dictionary.AttributeBytes + int64(len(key)+attributevalue.ValueBytes+attributevalue.SizeOf(value).Memory)
 	}
 	return bytes
 }
