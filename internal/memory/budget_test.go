@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -319,4 +320,30 @@ func TestCount(t *testing.T) {
 func TestProcessMemory(t *testing.T) {
 	assert.Greater(t, ProcessMemory(), int64(64<<20))
 	assert.Equal(t, int64(400), Part(1000, DefaultPercentage))
+}
+
+// TestNoBudget: before its start a component has no budget, and then nothing is limited.
+func TestNoBudget(t *testing.T) {
+	var b *Budget
+	r, err := b.Reserve(t.Context(), 1<<60)
+	require.NoError(t, err)
+	require.NoError(t, r.Split(10).Join(r).Grow(t.Context(), 1<<61))
+	assert.Zero(t, r.Bytes())
+	r.Release()
+}
+
+// TestCanceled: the error of work whose context has ended says so, and why.
+func TestCanceled(t *testing.T) {
+	b := New(100, time.Minute)
+	r, err := b.Reserve(t.Context(), 60)
+	require.NoError(t, err)
+	defer r.Release()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("the client has left")
+	cancel(why)
+	_, waited := b.Reserve(ctx, 40)
+	for _, err := range []error{waited, r.Meter(ctx, 60).Continue()} {
+		require.ErrorIs(t, err, ErrCanceled)
+		require.ErrorIs(t, err, why)
+	}
 }

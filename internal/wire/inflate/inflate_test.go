@@ -199,6 +199,26 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
+// TestOpen: a plain payload is returned itself and counts nothing, a compressed one is in the buffer and stays in use.
+func TestOpen(t *testing.T) {
+	plain := randomBytes(50_000)
+	buffer, work := []byte(nil), meter.New(0, nil)
+	got, size, err := Open(&buffer, plain, 10, work)
+	require.NoError(t, err)
+	assert.Equal(t, len(plain), size)
+	assert.Same(t, &plain[0], &got[0])
+	assert.Empty(t, buffer)
+	assert.Zero(t, work.Used())
+	got, size, err = Open(&buffer, gzipped(t, plain), len(plain), work)
+	require.NoError(t, err)
+	assert.Equal(t, len(plain), size)
+	assert.Equal(t, plain, got)
+	assert.Same(t, &buffer[0], &got[0])
+	assert.Equal(t, int64(cap(buffer)), work.Used())
+	_, _, err = Open(&buffer, gzipped(t, plain), 10, work)
+	require.ErrorIs(t, err, ErrTooLarge)
+}
+
 func TestPlain(t *testing.T) {
 	assert.True(t, Plain(nil))
 	assert.True(t, Plain([]byte{0x1f}))
