@@ -33,8 +33,6 @@ var comparisons = []comparison{
 	{group: "Decode", title: "time ÷ limit", ours: "otelpprof", reference: "limit", value: nanoseconds, medianTarget: 1.1, anyTarget: 1.25},
 	{group: "Decode", title: "allocations ÷ limit", ours: "otelpprof", reference: "limit", value: allocations, anyTarget: 1, strict: true},
 	{group: "Decode", title: "time ÷ ParseData", ours: "otelpprof", reference: "parsedata", value: nanoseconds, medianTarget: 0.55, anyTarget: 0.7},
-	{group: "Decode", title: "limit ÷ ParseData", ours: "limit", reference: "parsedata", value: nanoseconds},
-	{group: "Decode", title: "gunzip ÷ limit", ours: "gunzip", reference: "limit", value: nanoseconds},
 	{group: "Encode", title: "time ÷ Write (both gzip)", ours: "otelpprof-gzip", reference: "google-gzip", value: nanoseconds, anyTarget: 0.45},
 	{group: "Encode", title: "time ÷ WriteUncompressed", ours: "otelpprof", reference: "google", value: nanoseconds, anyTarget: 0.5},
 	{group: "Deduplicate", title: "time ÷ unmarshal", ours: "otelpprof", reference: "unmarshal", value: nanoseconds, medianTarget: 0.6, anyTarget: 0.8},
