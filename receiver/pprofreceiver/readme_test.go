@@ -32,11 +32,6 @@ func TestReadmeSnippets(t *testing.T) {
 		require.NoError(t, err)
 		conf, err := retrieved.AsConf()
 		require.NoError(t, err)
-		if template, err := conf.Sub("receiver_creator::receivers::pprof::config"); err == nil && len(template.AllKeys()) > 0 {
-			cfg := creatorConfig(t, template.ToStringMap())
-			assert.Equal(t, "10.1.2.3:6060", cfg.Scrape.Get().Targets[0].Endpoint)
-			continue
-		}
 		sub, err := conf.Sub("receivers::pprof")
 		require.NoError(t, err)
 		cfg, err := load(sub)
