@@ -66,15 +66,8 @@ func checkParameters(query string) error {
 	return nil
 }
 
-// queryFormat returns the format that the query names. If the format has no sample type, the query can name it, too.
+// queryFormat returns the format that the query names. If the values have no type, the query can name it, too.
 func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFormat, error) {
-	name := query.Get(queryFormat)
-	switch name {
-	case "", formatPprof:
-		return s.pprof, nil
-	case formatJFR:
-		return s.intake.jfrFormat(nil, 0), nil
-	}
 	if named := query.Get(querySampleType); named != "" {
 		if err := label.Check(querySampleType, named); err != nil {
 			return nil, err
@@ -85,9 +78,18 @@ func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFor
 		}
 		source.SampleTypes = []pprof.ValueType{{Type: sampleType, Unit: unit}}
 	}
-	named := findFormat(name)
-	if named == nil {
-		return nil, unknownFormat(name)
+	switch name := query.Get(queryFormat); name {
+	case "":
+		return unnamedFormat{in: s.intake, pprof: s.pprof}, nil
+	case formatPprof:
+		return s.pprof, nil
+	case formatJFR:
+		return s.intake.jfrFormat(nil, 0), nil
+	default:
+		named := findFormat(name)
+		if named == nil {
+			return nil, unknownFormat(name)
+		}
+		return s.intake.textFormat(named, 0), nil
 	}
-	return s.intake.textFormat(named, 0), nil
 }

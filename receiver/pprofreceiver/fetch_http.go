@@ -4,7 +4,6 @@
 package pprofreceiver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -73,9 +72,7 @@ func checkContent(contentType string, body []byte) error {
 	if err != nil {
 		mediaType = contentType
 	}
-	start := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 64)]))
-	isPage := bytes.HasPrefix(start, []byte("<!doctype")) || bytes.HasPrefix(start, []byte("<html"))
-	if !inflate.Plain(body) || !isPage && !strings.HasPrefix(mediaType, "text/") {
+	if !inflate.Plain(body) || !isPage(body) && !strings.HasPrefix(mediaType, "text/") {
 		return nil
 	}
 	return failFetch(outcomeBadAnswer, "it is %s, not a profile%s (a parameter debug makes Go answer with text)",

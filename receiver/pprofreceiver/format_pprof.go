@@ -12,8 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// pprofFormat is profile.proto and, if allowed, the older formats. It is also the format of payloads whose format is
-// unknown: it passes recordings on to their own format.
+// pprofFormat is profile.proto and, if allowed, the older formats. It passes recordings on to their own format.
 type pprofFormat struct {
 	decoder   *pprof.Decoder
 	legacy    legacyFormats
@@ -36,7 +35,7 @@ func (f pprofFormat) Decode(payload []byte, source pprof.Source, work *meter.Met
 	converted, size, err := f.legacy.convert(payload, work)
 	size = max(size, stats.InflatedBytes) // The limit of older formats is smaller, but the payload was decompressed before.
 	if err != nil {
-		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size}, err
+		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size, Begin: stats.Begin}, err
 	}
 	profiles, stats, err = f.decoder.Decode(converted, source)
 	stats.InflatedBytes = size

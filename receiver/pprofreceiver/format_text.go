@@ -36,17 +36,21 @@ type namedFormat struct {
 	decode decodeText
 	// takesType is true if a request can name the type of the values.
 	takesType bool
+	// isIn reports whether a payload that begins like this has the format. It is nil if only a request can say that.
+	isIn func(begin []byte) bool
+	// isLines means that isIn is not sufficient: the format must also read the first lines.
+	isLines bool
 }
 
 // namedFormats has all of them.
 var namedFormats = []namedFormat{
-	{names: []string{formatFolded, "collapsed", "groups"}, form: collapsed.Groups, takesType: true}, // groups is Pyroscope's name
+	{names: []string{formatFolded, "collapsed", "groups"}, form: collapsed.Groups, takesType: true, isIn: hasSemicolon, isLines: true}, // groups is Pyroscope's name
 	{names: []string{"lines"}, form: collapsed.Lines, takesType: true},
 	{names: []string{"trie"}, form: collapsed.Trie, takesType: true},
 	{names: []string{"tree"}, form: collapsed.Tree, takesType: true},
-	{names: []string{"speedscope"}, decode: speedscope.Decode, takesType: true},
-	{names: []string{"cpuprofile"}, decode: cpuprofile.Decode, takesType: true},
-	{names: []string{"perf_script", "perf"}, decode: perfscript.Decode},
+	{names: []string{"speedscope"}, decode: speedscope.Decode, takesType: true, isIn: isSpeedscope},
+	{names: []string{"cpuprofile"}, decode: cpuprofile.Decode, takesType: true, isIn: isCPUProfile},
+	{names: []string{"perf_script", "perf"}, decode: perfscript.Decode, isIn: isText, isLines: true},
 }
 
 // findFormat returns the format with a name, or nil.
@@ -60,11 +64,16 @@ func findFormat(name string) *namedFormat {
 
 // unknownFormat returns the error for a format that does not exist.
 func unknownFormat(name string) error {
-	known := []string{formatPprof, formatJFR}
-	for _, format := range namedFormats {
-		known = append(known, format.names[0])
+	return refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, formatPprof, formatJFR, formatNames())
+}
+
+// formatNames lists namedFormats.
+func formatNames() string {
+	names := make([]string, len(namedFormats))
+	for i, format := range namedFormats {
+		names[i] = format.names[0]
 	}
-	return refuse(classUnknownFormat, "format %.32q is not supported, only %s are", name, strings.Join(known, ", "))
+	return strings.Join(names, ", ")
 }
 
 // textFormat is a format whose frames have names.

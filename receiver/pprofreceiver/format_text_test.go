@@ -14,8 +14,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // TestIngestFormats posts each format with the names that Pyroscope's clients use.
@@ -129,11 +131,8 @@ func TestFormatRefusals(t *testing.T) {
 		"sample type":       {target: "/v1/pprof?format=folded&sample_type=cpu", body: "a 1", status: 400, reason: "bad_query", says: `sample_type "cpu"`},
 		"folded":            {target: "/v1/pprof?format=folded", body: "a 1\nb", status: 400, reason: "malformed", says: `line 2: malformed profile: "b" has no count`},
 		"too many":          {target: "/v1/pprof?format=folded", body: "a 1\nb 1\nc 1", status: 413, reason: "too_large", says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
-		"perf.data":         {target: "/v1/pprof", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: `format "perf.data" is not supported: send the output of perf script`},
 		"perf.data named":   {target: "/v1/pprof?format=perf_script", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: `"perf.data"`},
 		"at ingest":         {target: "/ingest?name=a&format=groups", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: "perf.data"},
-		"jemalloc":          {target: "/v1/pprof", body: "heap_v2/524288\n  t*: 28106: 56637512 [0: 0]\n", status: 415, reason: "unknown_format", says: "jemalloc heap"},
-		"callgrind":         {target: "/v1/pprof", body: "# callgrind format\nevents: Cycles\n", status: 415, reason: "unknown_format", says: "callgrind"},
 		"callgrind 3.12":    {target: "/v1/pprof", body: "version: 1\ncreator: callgrind-3.12.0\npid: 1\n", status: 415, reason: "unknown_format", says: "callgrind"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,6 +143,140 @@ func TestFormatRefusals(t *testing.T) {
 			assert.Empty(t, r.sink.all())
 			r.assertRefusals(t, map[string]int64{test.reason: 1})
 		})
+	}
+}
+
+// TestRecognized: a payload without format= is taken as with it, and a pprof is always a pprof.
+func TestRecognized(t *testing.T) {
+	long := []byte(strings.Repeat("main;handle;checkout 1\n", 2000) + strings.Repeat("a;", 16_000) + "b 1\n")
+	for name, test := range map[string]struct {
+		body  []byte
+		query string
+		want  map[string]int64
+	}{
+		"pprof":            {body: plain(t, cpuProfile(2)), want: map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}},
+		"folded":           {body: profiletest.Format(t, "groups.txt"), want: map[string]int64{"samples/count": 58}},
+		"folded, a type":   {body: profiletest.Format(t, "groups.txt"), query: "sample_type=cpu/count&format=", want: map[string]int64{"cpu/count": 58}},
+		"folded, long":     {body: long, want: map[string]int64{"samples/count": 2001}},
+		"folded, one":      {body: []byte("main;work 7"), want: map[string]int64{"samples/count": 7}},
+		"speedscope":       {body: profiletest.Format(t, "speedscope.json"), want: map[string]int64{"wall/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}},
+		"without schema":   {body: []byte(` {"name":"x", "shared" : {"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]],"weights":[4]}]}`), want: map[string]int64{"samples/count": 4}},
+		"cpuprofile":       {body: profiletest.Format(t, "node.cpuprofile"), want: map[string]int64{"cpu/nanoseconds": 84_740_000}},
+		"times first":      {body: []byte(`{"startTime":1,"endTime":4,"timeDeltas":[1],"samples":[1],"nodes":[{"id":1,"callFrame":{}}]}`), want: map[string]int64{"cpu/nanoseconds": 2000}},
+		"perf script":      {body: profiletest.Format(t, "perf_wall.txt"), want: map[string]int64{"cpu/nanoseconds": 3 * 20_408_163}},
+		"perf of one line": {body: profiletest.Format(t, "perf_flat.txt"), want: map[string]int64{"cpu/nanoseconds": 70_351_750, "page-faults/count": 389}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := memory.New(1<<30, 0)
+			r := runOn(t, budgettest.NewHost(b), nil)
+			for _, body := range [][]byte{test.body, gz(t, test.body), zs(t, gz(t, test.body))} {
+				r.sink.got = nil
+				got := r.post(t, "/v1/pprof?"+test.query, body)
+				require.Equal(t, http.StatusNoContent, got.status, got.text)
+				assert.Equal(t, test.want, sums(r.sink.one(t)))
+			}
+			used, _ := b.Used()
+			assert.Zero(t, used)
+		})
+	}
+}
+
+// TestNotRecognized: what does not have the whole shape of a format is refused. The error says how to name the format, and never speaks of
+// the fields of a pprof if the payload is a text.
+func TestNotRecognized(t *testing.T) {
+	const unknown = "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of folded, lines"
+	for name, test := range map[string]struct {
+		body, says string
+		status     int
+	}{
+		"text":                     {body: "hello 5; world", says: unknown, status: 400},
+		"stacks of one frame":      {body: "main 5\nwork 3\n", says: unknown, status: 400},
+		"a line without a count":   {body: "main;work 5\nmain;work\n", says: unknown, status: 400},
+		"an empty frame":           {body: "main;;work 5\n", says: unknown, status: 400},
+		"a log":                    {body: "2026-11-24 info; took 5\n2026-11-24 error; failed\n", says: unknown, status: 400},
+		"one long line":            {body: strings.Repeat("a;", 20_000), says: unknown, status: 400},
+		"headers of perf script":   {body: "a 1 2.5: 1 e:\n", says: unknown, status: 400},
+		"perf script with a fault": {body: "a 1 2.5: 1 e:\n\t1 f (x)\nb\n", says: unknown, status: 400},
+		"an object":                {body: "{}", says: unknown, status: 400},
+		"nodes of something else":  {body: `{"nodes":[{"id":1}],"samples":[1]}`, says: unknown, status: 400},
+		"frames of nothing":        {body: `{"frames":[{"name":"a"}]}`, says: unknown, status: 400},
+		"a cut pprof":              {body: string(plain(t, cpuProfile(2))[:60]), says: "malformed pprof", status: 400},
+		"a cut cpuprofile":         {body: `{"nodes":[{"id":1,"callFrame":{}}]`, says: "the message ends", status: 400},
+		"folded, later":            {body: strings.Repeat("main;work 5\n", 2000) + "x", says: `line 2001: malformed profile: "x" has no count`, status: 400},
+		"too many":                 {body: "a;b 1\nc;d 1\ne;f 1\n", says: "samples: 3, the limit is 2", status: 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.Samples = 2 })
+			for _, body := range [][]byte{[]byte(test.body), gz(t, []byte(test.body))} {
+				got := r.post(t, "/v1/pprof", body)
+				assert.Equal(t, test.status, got.status, got.text)
+				assert.Contains(t, got.text, test.says)
+			}
+			assert.Empty(t, r.sink.all())
+		})
+	}
+	r := run(t, nil)
+	got := r.post(t, "/v1/pprof?format=pprof", profiletest.Format(t, "groups.txt"))
+	assert.Equal(t, http.StatusBadRequest, got.status, "what the request says wins")
+	got = r.post(t, "/v1/pprof?format=lines", []byte("main;work 5\n"))
+	require.Equal(t, http.StatusNoContent, got.status, got.text)
+	assert.Equal(t, map[string]int64{"samples/count": 1}, sums(r.sink.one(t)), "what the request says wins")
+}
+
+// TestNotRecognizedMemory: if there is no memory for reading the first lines, the sender can send the payload again.
+func TestNotRecognizedMemory(t *testing.T) {
+	format := unnamedFormat{in: run(t, nil).receiver.sections[0].(*server).intake, pprof: fixedFormat{begin: []byte("main;work 5\n")}}
+	full := meter.New(0, func(int64) error { return memory.ErrExhausted })
+	_, _, err := format.Decode(nil, pprof.Source{}, full)
+	assert.Equal(t, classMemory, classify(err))
+}
+
+// fixedFormat refuses any payload.
+type fixedFormat struct{ begin []byte }
+
+func (f fixedFormat) Decode([]byte, pprof.Source, *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
+	return pprofile.Profiles{}, pprof.DecodeStats{Begin: f.begin}, pprof.ErrMalformed
+}
+
+// TestForeign: an error names a format that is not supported, and what to send instead, also if the payload is compressed.
+func TestForeign(t *testing.T) {
+	for body, says := range map[string]string{
+		"PERFILE2\x68\x00\x00\x00":                                     `"perf.data" is not supported: send the output of perf script with format=perf_script`,
+		"heap_v2/524288\n  t*: 28106: 56637512 [0: 0]\n":               `"jemalloc heap" is not supported: convert it with jeprof --collapsed, and send that with format=folded`,
+		"# callgrind format\nevents: Cycles\n":                         `"callgrind" is not supported: open it in speedscope and send its export with format=speedscope`,
+		"goroutine 1 [running]:\nmain.main()\n\t/a.go:3 +0x1d\n":       `"goroutine stacks" is not supported: send what Go's net/http/pprof answers without the parameter debug`,
+		"go 1.26 trace\x00\x00\x00\x01":                                `"Go execution trace" is not supported: convert it with go tool trace -pprof=TYPE`,
+		"MOJ\x00\x03":                                                  `"MOJO of Austin" is not supported: convert it with mojo2austin, and send that with format=folded`,
+		"JAVA PROFILE 1.0.2\x00":                                       `"Java heap dump" is not supported`,
+		"\n<!DOCTYPE html><html>":                                      `"HTML or SVG" is not supported`,
+		`<?xml version="1.0"?><svg>`:                                   `"HTML or SVG" is not supported`,
+		`[{"args":{},"cat":"v8","name":"a","ph":"X","pid":1,"tid":1}]`: `"Chrome trace" is not supported: record a .cpuprofile and send it with format=cpuprofile`,
+		`{"displayTimeUnit":"ns","traceEvents":[{"ph":"X"`:             `"Chrome trace" is not supported`,
+		`{"snapshot":{"meta":{"node_fields":[`:                         `"V8 heap snapshot" is not supported`,
+		`{"head":{"callFrame":{"functionName":"(root)"},"selfSize":0`:  `"V8 heap profile or older CPU profile" is not supported: open it in speedscope`,
+		`{"meta":{"interval":1,"processType":0,`:                       `"Firefox profile" is not supported`,
+		`{"resourceProfiles":[]}`:                                      `"OTLP as JSON" is not supported: send it to the receiver otlp`,
+	} {
+		r := run(t, nil)
+		for _, form := range [][]byte{[]byte(body), gz(t, []byte(body))} {
+			got := r.post(t, "/v1/pprof", form)
+			assert.Equal(t, http.StatusUnsupportedMediaType, got.status, got.text)
+			assert.Contains(t, got.text, "format "+says)
+		}
+		r.assertRefusals(t, map[string]int64{"unknown_format": 2})
+	}
+}
+
+// TestPprofsAreNotCompared: reading a pprof never looks for another format.
+func TestPprofsAreNotCompared(t *testing.T) {
+	in := run(t, nil).receiver.sections[0].(*server).intake
+	for _, payload := range profiletest.ClientPayloads(t) {
+		if payload.Legacy {
+			continue
+		}
+		_, stats, err := unnamedFormat{in: in, pprof: in.pprofFormat(false, "")}.Decode(payload.Data, in.newSource(), &meter.Meter{})
+		require.NoError(t, err, payload.File)
+		assert.Empty(t, stats.Begin, payload.File)
 	}
 }
 

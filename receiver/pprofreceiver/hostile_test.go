@@ -148,7 +148,7 @@ func TestGarbage(t *testing.T) {
 	}{
 		{name: "nothing", status: 400, reason: "malformed"},
 		{name: "text", body: []byte("hello, world"), status: 400, reason: "malformed"},
-		{name: "html", body: []byte("<!DOCTYPE html><html><body>404</body></html>"), status: 400, reason: "malformed"},
+		{name: "html", body: []byte("<!DOCTYPE html><html><body>404</body></html>"), status: 415, reason: "unknown_format"},
 		{name: "zeros", body: make([]byte, 1000), status: 400, reason: "malformed"},
 		{name: "truncated", body: body[:len(body)/2], status: 400, reason: "malformed"},
 		{name: "truncated gzip", body: gz(t, body)[:40], status: 400, reason: "malformed"},

@@ -96,7 +96,7 @@ func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload,
 	m.Set(used)
 	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
 	if err != nil {
-		err = refuseForeign(p.content, err)
+		err = refuseForeign(stats.Begin, err)
 	}
 	return profiles, stats, err
 }

@@ -68,7 +68,12 @@ type DecodeStats struct {
 	OTLPSamples int
 	// Repairs counts the faults that were repaired, by kind.
 	Repairs Repairs
+	// Begin has the first bytes, at most [BeginBytes], of the decompressed payload if that was refused for its content.
+	Begin []byte
 }
+
+// BeginBytes is the maximum length of [DecodeStats.Begin].
+const BeginBytes = 16 << 10
 
 // Repairs counts faults in a payload that a [Decoder] repairs or ignores instead of returning an error.
 type Repairs struct {
@@ -116,7 +121,7 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 // Equal payloads with equal sources get equal profile ids.
 //
 // The error is [ErrMalformed], [ErrTooLarge], [ErrNotPprof], [ErrRecording], or an error that src.Reserve returned. The
-// result is then empty, except for InflatedBytes.
+// result is then empty, except for InflatedBytes and Begin.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t := d.memory.Get()
 	if t == nil {
@@ -142,7 +147,11 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 		case bytes.HasPrefix(raw, []byte(recordingMagic)):
 			err = ErrRecording
 		}
-		return pprofile.Profiles{}, DecodeStats{InflatedBytes: size}, err
+		stats := DecodeStats{InflatedBytes: size}
+		if t.meter.Err() == nil {
+			stats.Begin = bytes.Clone(raw[:min(len(raw), BeginBytes)])
+		}
+		return pprofile.Profiles{}, stats, err
 	}
 	pd, err := t.translate(payload)
 	t.stats.InflatedBytes = size

@@ -7,6 +7,7 @@
 package profilebuilder // import "github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -29,6 +30,8 @@ type Builder struct {
 	src     pprof.Source
 	options text.Options
 	payload []byte
+	// begin has the first bytes of the decompressed payload.
+	begin []byte
 	// format is the original_payload_format.
 	format   string
 	profiles []*Profile
@@ -60,6 +63,7 @@ func Decode(
 	if b.err != nil {
 		return pprofile.Profiles{}, b.statsOfRefused(), b.err
 	}
+	b.begin = plain[:min(len(plain), pprof.BeginBytes)]
 	read(b, plain)
 	return b.finish()
 }
@@ -97,7 +101,11 @@ func TooLarge(what string, got, limit int) error {
 
 // statsOfRefused returns the statistics of a payload that was refused.
 func (b *Builder) statsOfRefused() pprof.DecodeStats {
-	return pprof.DecodeStats{InflatedBytes: b.stats.InflatedBytes}
+	stats := pprof.DecodeStats{InflatedBytes: b.stats.InflatedBytes}
+	if b.meter.Err() == nil {
+		stats.Begin = bytes.Clone(b.begin)
+	}
+	return stats
 }
 
 // Limits returns the limits, with defaults set.
