@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // spanContext has the fields of an event that identify its span. Pyroscope's agents write them.
@@ -124,7 +125,7 @@ func (t *decoding) hasKey(key int32) bool {
 
 // ownNames are the names of the attributes that the decoder sets itself, and of the labels that a link can replace.
 var ownNames = []string{
-	attributeThreadID, attributeThreadOSID, attributeThreadName, attributeThreadState, attributeTruncated, canonicalLabels.Trace,
+	semconv.ThreadID, semconv.ThreadOSID, semconv.ThreadName, semconv.ThreadState, semconv.StackTruncated, canonicalLabels.Trace,
 	canonicalLabels.Span,
 }
 

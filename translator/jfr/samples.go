@@ -9,22 +9,12 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // maxTime is the latest time of an event, plus one.
 const maxTime = math.MaxInt64
-
-// Names of attributes: those of the OpenTelemetry semantic conventions, version 1.41, and of this project. translator/splunk uses the
-// same names.
-const (
-	attributeThreadID    = "thread.id"
-	attributeThreadOSID  = "thread.os.id"
-	attributeThreadName  = "thread.name"
-	attributeThreadState = "thread.state"
-	attributeTruncated   = "thread.stack.truncated"
-	attributeFrameType   = "profile.frame.type"
-)
 
 // observation has the fields that the events of all kinds have in common. thread, stack and state are ids of constants.
 type observation struct {
@@ -94,7 +84,7 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 	if truncated || k == kindWall || o.scope != 0 || o.context != (spanContext{}) {
 		t.attributes = append(t.attributes[:0], attributes...)
 		if truncated {
-			t.attributes = append(t.attributes, t.dict.BoolAttribute(t.dict.String(attributeTruncated), 0, true))
+			t.attributes = append(t.attributes, t.dict.BoolAttribute(t.dict.String(semconv.StackTruncated), 0, true))
 		}
 		if k == kindWall {
 			t.addState(o.state)
@@ -130,17 +120,17 @@ func (t *decoding) threadAttributes(id uint64) []int32 {
 	thread := t.chunk.Values(reader.Threads, constant)
 	attributes := make([]int32, 0, 3)
 	if id := thread[reader.JavaThreadID]; id != 0 {
-		attributes = append(attributes, t.dict.IntAttribute(t.dict.String(attributeThreadID), 0, int64(id)))
+		attributes = append(attributes, t.dict.IntAttribute(t.dict.String(semconv.ThreadID), 0, int64(id)))
 	}
 	if id := thread[reader.OSThreadID]; id != 0 {
-		attributes = append(attributes, t.dict.IntAttribute(t.dict.String(attributeThreadOSID), 0, int64(id)))
+		attributes = append(attributes, t.dict.IntAttribute(t.dict.String(semconv.ThreadOSID), 0, int64(id)))
 	}
 	t.text = t.text[:0]
 	if t.appendText(thread[reader.JavaName]); len(t.text) == 0 {
 		t.appendText(thread[reader.OSName])
 	}
 	if len(t.text) > 0 {
-		attributes = append(attributes, t.dict.StringBytesAttribute(t.dict.String(attributeThreadName), 0, t.valid(t.text)))
+		attributes = append(attributes, t.dict.StringBytesAttribute(t.dict.String(semconv.ThreadName), 0, t.valid(t.text)))
 	}
 	t.threads = append(t.threads, dictionary.SortSet(attributes, 0))
 	constant.Index = int32(len(t.threads))
@@ -167,7 +157,7 @@ func (t *decoding) stateName(id uint64) []byte {
 // addState adds the state of the thread to the attributes of the sample.
 func (t *decoding) addState(id uint64) {
 	state := t.named(reader.States, id, func(name []byte) int32 {
-		return t.dict.StringBytesAttribute(t.dict.String(attributeThreadState), 0, name)
+		return t.dict.StringBytesAttribute(t.dict.String(semconv.ThreadState), 0, name)
 	})
 	if state != 0 {
 		t.attributes = append(t.attributes, state)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
@@ -170,14 +171,14 @@ func (t *decoding) valid(text []byte) []byte {
 // frameTypes maps the names of frame types of the JDK and async-profiler to values of profile.frame.type. A frame of a native Java
 // method is native.
 var frameTypes = map[string]string{
-	"Interpreted": "jvm", "JIT compiled": "jvm", "C1 compiled": "jvm", "Inlined": "jvm",
-	"Native": "native", "C++": "native", "Kernel": "kernel",
+	"Interpreted": semconv.FrameTypeJVM, "JIT compiled": semconv.FrameTypeJVM, "C1 compiled": semconv.FrameTypeJVM, "Inlined": semconv.FrameTypeJVM,
+	"Native": semconv.FrameTypeNative, "C++": semconv.FrameTypeNative, "Kernel": semconv.FrameTypeKernel,
 }
 
 // frameType returns the attribute for the name of a frame type, or 0 for none.
 func (t *decoding) frameType(name []byte) int32 {
 	if value := frameTypes[string(name)]; value != "" {
-		return t.dict.StringAttribute(t.dict.String(attributeFrameType), 0, value)
+		return t.dict.StringAttribute(t.dict.String(semconv.LocationFrameType), 0, value)
 	}
 	return 0
 }

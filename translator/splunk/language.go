@@ -6,6 +6,8 @@ package splunk
 import (
 	"bytes"
 	"slices"
+
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // frameType returns the attribute with the type of a frame, or -1. The type follows from the language of the resource,
@@ -16,13 +18,13 @@ func (t *decoding) frameType(native bool) int32 {
 	}
 	known, name := &t.resource.frameType, t.resource.frameTypeName
 	if native {
-		known, name = &t.native, frameTypeNative
+		known, name = &t.native, semconv.FrameTypeNative
 	}
 	if name == "" {
 		return -1
 	}
 	if *known == 0 {
-		*known = t.dict.StringAttribute(t.dict.String(locationFrameType), 0, name) + 1
+		*known = t.dict.StringAttribute(t.dict.String(semconv.LocationFrameType), 0, name) + 1
 	}
 	return *known - 1
 }

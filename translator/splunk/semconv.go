@@ -3,6 +3,8 @@
 
 package splunk
 
+import "github.com/otelpprof/otelpprof/translator/internal/semconv"
+
 // Names in Splunk's profiling convention and its predecessors.
 const (
 	profilingScope = "otel.profiling"
@@ -59,15 +61,12 @@ const (
 	languageJava     = "java"
 	languageDotnet   = "dotnet"
 
-	locationFrameType = "profile.frame.type"
-	frameTypeNative   = "native"
-
 	attributeJVMThreadState = "jvm.thread.state"
 )
 
 // frameTypes maps telemetry.sdk.language to profile.frame.type.
 var frameTypes = map[string]string{
-	languageJava:   "jvm",
+	languageJava:   semconv.FrameTypeJVM,
 	"nodejs":       "v8js",
 	"node":         "v8js",
 	"webjs":        "v8js",

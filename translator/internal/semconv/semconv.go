@@ -16,10 +16,14 @@ const (
 	ScopeThreadLabels      = "pprof.scope.thread_labels"
 )
 
-// Attributes of a sample.
+// Attributes of a sample. ThreadOSID, ThreadState and StackTruncated, which is true if the profiler has cut the stack, are names of
+// Splunk's profiling convention.
 const (
-	ThreadID   = "thread.id"
-	ThreadName = "thread.name"
+	ThreadID       = "thread.id"
+	ThreadOSID     = "thread.os.id"
+	ThreadName     = "thread.name"
+	ThreadState    = "thread.state"
+	StackTruncated = "thread.stack.truncated"
 )
 
 // Attributes of a profile. ProfileName is the name that the client displays, such as mutex or block. ProfileMainMapping
@@ -48,8 +52,18 @@ const (
 	NumMainKeys = 9
 )
 
-// LocationIsFolded is an attribute of a location.
-const LocationIsFolded = "pprof.location.is_folded"
+// Attributes of a location.
+const (
+	LocationIsFolded  = "pprof.location.is_folded"
+	LocationFrameType = "profile.frame.type"
+)
+
+// Values of LocationFrameType.
+const (
+	FrameTypeJVM    = "jvm"
+	FrameTypeKernel = "kernel"
+	FrameTypeNative = "native"
+)
 
 // Attributes of a mapping.
 const (

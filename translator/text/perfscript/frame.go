@@ -25,13 +25,6 @@ const (
 	inlined = "inlined"
 )
 
-// Values of the attribute profile.frame.type.
-const (
-	locationFrameType = "profile.frame.type"
-	frameTypeKernel   = "kernel"
-	frameTypeNative   = "native"
-)
-
 // parseFrame parses a line. The symbol can contain spaces and parentheses, and the file can end with (deleted).
 func parseFrame(line []byte) (f frame, ok bool) {
 	word, rest := cutFirst(line)
@@ -141,9 +134,9 @@ func (r *reader) addLocation(f *frame) {
 	r.attributes = r.attributes[:0]
 	switch {
 	case f.isKernel():
-		r.attributes = append(r.attributes, r.StringAttribute(locationFrameType, []byte(frameTypeKernel)))
+		r.attributes = append(r.attributes, r.StringAttribute(semconv.LocationFrameType, []byte(semconv.FrameTypeKernel)))
 	case len(f.dso) > 0 && !f.isGenerated():
-		r.attributes = append(r.attributes, r.StringAttribute(locationFrameType, []byte(frameTypeNative)))
+		r.attributes = append(r.attributes, r.StringAttribute(semconv.LocationFrameType, []byte(semconv.FrameTypeNative)))
 	}
 	index := r.Location(location, r.lines, r.attributes)
 	r.lines = r.lines[:0]

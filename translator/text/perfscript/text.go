@@ -7,15 +7,14 @@ import (
 	"bytes"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
 // Attributes of samples, from the semantic conventions.
 const (
-	attributePID        = "process.pid"
-	attributeThreadID   = "thread.id"
-	attributeThreadName = "thread.name"
-	attributeCPU        = "cpu.logical_number"
+	attributePID = "process.pid"
+	attributeCPU = "cpu.logical_number"
 )
 
 // maxShown limits how many bytes of the payload an error quotes.
@@ -107,10 +106,10 @@ func (r *reader) endSample() {
 	h := &r.sample
 	r.attributes = r.attributes[:0]
 	if len(h.comm) > 0 {
-		r.attributes = append(r.attributes, r.StringAttribute(attributeThreadName, h.comm))
+		r.attributes = append(r.attributes, r.StringAttribute(semconv.ThreadName, h.comm))
 	}
 	r.addNumber(attributePID, h.pid)
-	r.addNumber(attributeThreadID, h.tid)
+	r.addNumber(semconv.ThreadID, h.tid)
 	r.addNumber(attributeCPU, h.cpu)
 	r.attributes = dictionary.SortSet(r.attributes, 0)
 	r.addSample(h, r.Stack(r.stack, false))
