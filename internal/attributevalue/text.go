@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// MaxTextBytes limits the text that [Text] returns for bytes, a list or a map.
-const MaxTextBytes = 64 << 10
+// maxTextBytes limits the text that [Text] returns for bytes, a list or a map.
+const maxTextBytes = 64 << 10
 
 // marker replaces content that was cut: the end of a text that is too long, and a list or map that is too deep.
 const marker = "…"
@@ -28,7 +28,7 @@ const marker = "…"
 //     NaN and infinities become strings, since JSON does not have these numbers;
 //   - an empty value as the empty string.
 //
-// The text of bytes, lists and maps has at most [MaxTextBytes].
+// The text of bytes, lists and maps has at most 64 KiB.
 func Text(v pcommon.Value) string {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
@@ -36,7 +36,7 @@ func Text(v pcommon.Value) string {
 	case pcommon.ValueTypeEmpty:
 		return ""
 	default:
-		return string(AppendText(nil, v, MaxTextBytes))
+		return string(AppendText(nil, v, maxTextBytes))
 	}
 }
 

@@ -138,7 +138,7 @@ func TestLengthIsLimited(t *testing.T) {
 	} {
 		whole := string(AppendText(nil, v, math.MaxInt))
 		assert.Equal(t, v.AsString(), whole, name)
-		for _, limit := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 100, MaxTextBytes, len(whole) - 1} {
+		for _, limit := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 100, maxTextBytes, len(whole) - 1} {
 			text := string(AppendText([]byte("before"), v, limit))
 			require.True(t, strings.HasPrefix(text, "before"))
 			text = strings.TrimPrefix(text, "before")
@@ -152,13 +152,13 @@ func TestLengthIsLimited(t *testing.T) {
 			}
 		}
 		assert.Equal(t, whole, string(AppendText(nil, v, len(whole))), name)
-		assert.LessOrEqual(t, len(Text(v)), MaxTextBytes, name)
+		assert.LessOrEqual(t, len(Text(v)), maxTextBytes, name)
 	}
 }
 
 func TestStringsAreNotCut(t *testing.T) {
-	long := strings.Repeat("x", 2*MaxTextBytes)
+	long := strings.Repeat("x", 2*maxTextBytes)
 	assert.Equal(t, long, Text(pcommon.NewValueStr(long)))
-	exact := value(t, make([]byte, MaxTextBytes/4*3))
-	assert.Equal(t, base64.StdEncoding.EncodeToString(make([]byte, MaxTextBytes/4*3)), Text(exact))
+	exact := value(t, make([]byte, maxTextBytes/4*3))
+	assert.Equal(t, base64.StdEncoding.EncodeToString(make([]byte, maxTextBytes/4*3)), Text(exact))
 }

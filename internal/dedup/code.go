@@ -5,12 +5,12 @@ package dedup
 
 import "go.opentelemetry.io/collector/pdata/pprofile"
 
-// AnonymousFunction is the name of a function of which only the start line is known.
-const AnonymousFunction = "(anonymous)"
+// anonymousFunction is the name of a function of which only the start line is known.
+const anonymousFunction = "(anonymous)"
 
-// mendCode repairs functions and lines for which strict readers refuse the message, and reports whether it changed any.
+// repairCode repairs functions and lines for which strict readers refuse the message, and reports whether it changed any.
 // The Compactor must have been reset with the message.
-func (w *work) mendCode() (mended bool) {
+func (w *work) repairCode() (repaired bool) {
 	clearLines := w.opts.ClearNegativeLines && w.tables.NegativeLines()
 	name := w.opts.NameFunctions && w.tables.NamelessFunctions()
 	if !clearLines && !name {
@@ -36,7 +36,7 @@ func (w *work) nameFunctions(dict pprofile.ProfilesDictionary) {
 			continue
 		}
 		if name == 0 {
-			texts.Append(AnonymousFunction)
+			texts.Append(anonymousFunction)
 			name = int32(texts.Len() - 1)
 		}
 		f.SetNameStrindex(name)

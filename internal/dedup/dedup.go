@@ -50,14 +50,11 @@ type Options struct {
 	DropEmptyProfiles bool
 	// ClearNegativeLines replaces lines, columns and start lines below 0 by 0, which means unset.
 	ClearNegativeLines bool
-	// NameFunctions gives the name AnonymousFunction to functions without a name, a system name and a file name.
+	// NameFunctions gives the name anonymousFunction to functions without a name, a system name and a file name.
 	NameFunctions bool
 	// WidenTimes moves the start and the end of a profile so that it includes all timestamps, by ten minutes at most.
 	WidenTimes bool
 }
-
-// TableSizes are the lengths of the tables of a dictionary.
-type TableSizes = dictionary.Sizes
 
 // Stats has the results of a call of Deduplicate.
 type Stats struct {
@@ -65,7 +62,7 @@ type Stats struct {
 	Changed, TablesChanged  bool
 	ProfilesIn, ProfilesOut int
 	SamplesIn, SamplesOut   int
-	EntriesIn, EntriesOut   TableSizes
+	EntriesIn, EntriesOut   dictionary.Sizes
 	// Invalid counts invalid profiles by reason.
 	Invalid [numReasons]int
 	// Dropped has the invalid profiles that were dropped.

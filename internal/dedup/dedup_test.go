@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -178,9 +179,9 @@ func profiles(pd pprofile.Profiles) (n int) {
 	return n
 }
 
-func lengths(pd pprofile.Profiles) dedup.TableSizes {
+func lengths(pd pprofile.Profiles) dictionary.Sizes {
 	d := pd.Dictionary()
-	return dedup.TableSizes{
+	return dictionary.Sizes{
 		Strings:    d.StringTable().Len(),
 		Functions:  d.FunctionTable().Len(),
 		Mappings:   d.MappingTable().Len(),

@@ -125,14 +125,14 @@ func groupContentOf(key int, value pcommon.Value) (attributeContent, bool) {
 // groupsOf groups the samples of a resource. If the attributes of the resource or of a scope are invalid, for example nested too
 // deep to be copied, all samples stay: the deduplication then handles the invalid resource.
 func (g *Grouping) groupsOf(resource pprofile.ResourceProfiles) (r groupedResource) {
-	sound := isSound(resource)
+	valid := hasValidContainers(resource)
 	groups := map[groupValues]int32{}
 	values := make([]byte, 4*len(g.keys))
 	for _, scope := range resource.ScopeProfiles().All() {
 		for _, profile := range scope.Profiles().All() {
 			for _, sample := range profile.Samples().All() {
 				group := int32(0)
-				if sound && g.valuesOf(sample, values) {
+				if valid && g.valuesOf(sample, values) {
 					group = groups[groupValues(values)]
 					if group == 0 {
 						r.groups = append(r.groups, groupValues(values))
@@ -147,8 +147,8 @@ func (g *Grouping) groupsOf(resource pprofile.ResourceProfiles) (r groupedResour
 	return r
 }
 
-// isSound reports whether the attributes of a resource and of its scopes are valid.
-func isSound(resource pprofile.ResourceProfiles) bool {
+// hasValidContainers reports whether the attributes of a resource and of its scopes are valid.
+func hasValidContainers(resource pprofile.ResourceProfiles) bool {
 	if checkAttributes(resource.Resource().Attributes()) != nil {
 		return false
 	}

@@ -89,7 +89,7 @@ func (g *Grouping) applyTo(resource pprofile.ResourceProfiles, planned groupedRe
 	samples := planned.samples
 	for _, scope := range resource.ScopeProfiles().All() {
 		inScope.clear()
-		if isParted(scope, samples) {
+		if isSplit(scope, samples) {
 			dropPayloads(scope)
 		}
 		scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
@@ -111,9 +111,9 @@ func (g *Grouping) applyTo(resource pprofile.ResourceProfiles, planned groupedRe
 	}
 }
 
-// isParted reports whether parts of a scope get different resources. samples begins with the groups of the samples of the
+// isSplit reports whether parts of a scope get different resources. samples begins with the groups of the samples of the
 // scope. A profile without samples stays in its resource.
-func isParted(scope pprofile.ScopeProfiles, samples []int32) bool {
+func isSplit(scope pprofile.ScopeProfiles, samples []int32) bool {
 	n, empty := 0, false
 	for _, profile := range scope.Profiles().All() {
 		n += profile.Samples().Len()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -94,7 +95,7 @@ func TestListsOfNoAttributesAreEqual(t *testing.T) {
 	}
 	after, stats := deduplicate(t, pd)
 	assert.Equal(t, []row{{values: []int64{4}}}, rows(after))
-	assert.Equal(t, dedup.TableSizes{Strings: 3, Functions: 1, Mappings: 2, Locations: 2, Stacks: 2, Attributes: 1, Links: 1}, stats.EntriesOut)
+	assert.Equal(t, dictionary.Sizes{Strings: 3, Functions: 1, Mappings: 2, Locations: 2, Stacks: 2, Attributes: 1, Links: 1}, stats.EntriesOut)
 	requireCanonical(t, after)
 }
 
@@ -117,7 +118,7 @@ func TestManyParts(t *testing.T) {
 	parts := split(pd, 2, 0)
 	require.Len(t, parts, n/2)
 	for _, part := range parts {
-		require.Equal(t, dedup.TableSizes{
+		require.Equal(t, dictionary.Sizes{
 			Strings: 3, Functions: 1, Mappings: 1, Locations: 3, Stacks: 3, Attributes: 1, Links: 1,
 		}, lengths(part))
 	}

@@ -63,7 +63,7 @@ func (e *InvalidError) Error() string {
 
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-var errUnequalLengths = errors.New("values and timestamps are not equally many")
+var errUnequalLengths = errors.New("the numbers of values and timestamps differ")
 
 func reasonOf(err error) Reason {
 	var (
@@ -113,8 +113,8 @@ func checkAttributes(attributes pcommon.Map) error {
 	return err
 }
 
-// use marks in the compactor the entries to which a profile refers, and checks the profile without the content of its
-// stacks. It leaves out samples that will be dropped.
+// use marks the entries to which a profile refers, and checks the profile except for the content of its stacks. It skips
+// samples that will be dropped.
 func (w *work) use(profile pprofile.Profile) error {
 	if err := w.tables.UseHeader(profile); err != nil {
 		return err

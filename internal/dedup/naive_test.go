@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"pgregory.net/rapid"
 
-	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
@@ -134,7 +134,7 @@ func (n *naive) link(i int32) string {
 }
 
 // count returns the number of entries of each table, and of samples, that must be left.
-func (n *naive) count(pd pprofile.Profiles) (sizes dedup.TableSizes, samples int) {
+func (n *naive) count(pd pprofile.Profiles) (sizes dictionary.Sizes, samples int) {
 	n.d = pd.Dictionary()
 	n.string(0)
 	n.function(0)
@@ -150,7 +150,7 @@ func (n *naive) count(pd pprofile.Profiles) (sizes dedup.TableSizes, samples int
 			}
 		}
 	}
-	return dedup.TableSizes{
+	return dictionary.Sizes{
 		Strings: len(n.strings), Functions: len(n.functions), Mappings: len(n.mappings), Locations: len(n.locations),
 		Stacks: len(n.stacks), Attributes: len(n.attributes), Links: len(n.links),
 	}, samples

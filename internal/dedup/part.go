@@ -30,7 +30,7 @@ func SplitResources(pd pprofile.Profiles, groups []int, n int, take func(group i
 	if s.err != nil {
 		return s.fault()
 	}
-	s.goBack(begin)
+	s.rollBack(begin)
 	for group := range n {
 		if !take(group, s.resources(pd, members[group])) {
 			return nil

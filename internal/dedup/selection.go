@@ -13,8 +13,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// selection chooses the dictionary entries that a part of a message needs, with all entries to which these refer, and writes them for
-// one part after the other. Its time is linear in the size of the parts: it does not visit a chosen entry again.
+// selection chooses the dictionary entries for one part of a message after the other, with all entries to which they refer,
+// and copies them to the dictionary of the part. The time is linear in the size of the parts: a chosen entry is not visited
+// again.
 //
 // Entry 0 is the zero value in every dictionary. It is in every part, and is never chosen.
 type selection struct {
@@ -23,7 +24,7 @@ type selection struct {
 	// choose chooses the entries to which a profile or sample refers. rename replaces their indices by those in the part.
 	choose, rename *dictionary.Visit
 
-	// bytes is the size of all chosen entries in protobuf, over all parts. fresh is the size of those that no earlier part has.
+	// bytes is the size of the chosen entries of all parts in protobuf, fresh the size of those that no earlier part has.
 	bytes, fresh int
 	// err is the first index without an entry, or attribute that is nested too deep. A canonical message has neither.
 	err error
@@ -87,7 +88,7 @@ func (s *selection) checkAttribute(i int32) error {
 	return &attributevalue.TooDeepError{Key: key}
 }
 
-// mark is a state of the selection, for goBack.
+// mark is a state of the selection, for rollBack.
 type mark struct {
 	lengths      dictionary.Lengths
 	bytes, fresh int
@@ -101,8 +102,8 @@ func (s *selection) mark() mark {
 	return m
 }
 
-// goBack removes the entries that were chosen since the mark.
-func (s *selection) goBack(to mark) {
+// rollBack removes the entries that were chosen since the mark.
+func (s *selection) rollBack(to mark) {
 	s.bytes, s.fresh = to.bytes, to.fresh
 	for t := range s.of {
 		c := &s.of[t]

@@ -5,8 +5,8 @@ package dedup
 
 import "math"
 
-// stackUses records for each stack whether several samples of the current profile have it. Entries of earlier profiles have an
-// older turn, so they need not be cleared.
+// stackUses records for each stack whether several samples of the current profile have it. Entries of earlier profiles need
+// not be cleared, since they have an older turn.
 type stackUses struct {
 	// uses has, for each stack, twice the turn in which it was last used, plus one if several samples have it.
 	uses []uint32

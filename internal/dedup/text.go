@@ -24,8 +24,8 @@ type texts struct {
 	faulty int
 }
 
-// mended returns the valid form of s, and whether to set it.
-func (t *texts) mended(s string) (string, bool) {
+// repaired returns the valid form of s, and whether to set it.
+func (t *texts) repaired(s string) (string, bool) {
 	if utf8.ValidString(s) {
 		return s, false
 	}
@@ -34,7 +34,7 @@ func (t *texts) mended(s string) (string, bool) {
 }
 
 func (t *texts) set(s string, set func(string)) {
-	if s, changed := t.mended(s); changed {
+	if s, changed := t.repaired(s); changed {
 		set(s)
 	}
 }
@@ -63,7 +63,7 @@ func (t *texts) message(pd pprofile.Profiles) {
 
 func (t *texts) list(list pcommon.StringSlice) {
 	for i := range list.Len() {
-		if s, changed := t.mended(list.At(i)); changed {
+		if s, changed := t.repaired(list.At(i)); changed {
 			list.SetAt(i, s)
 		}
 	}
@@ -104,8 +104,8 @@ func (t *texts) pairs(m pcommon.Map, levels int) {
 	}
 }
 
-// mendText makes all texts valid UTF-8.
-func (w *work) mendText() {
+// repairText makes all texts valid UTF-8.
+func (w *work) repairText() {
 	var t texts
 	if t.message(w.pd); t.faulty == 0 {
 		return

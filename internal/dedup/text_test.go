@@ -225,7 +225,7 @@ func TestKeysOfContainersStandOnce(t *testing.T) {
 			requireCanonical(t, after)
 
 			_, _, err := dedup.New(dedup.Options{OnInvalid: dedup.Reject}).Deduplicate(message("two"))
-			assert.EqualError(t, err, `profile 0 of scope 0 of resource 0 is invalid: attribute "key" stands twice, with different values`)
+			assert.EqualError(t, err, `profile 0 of scope 0 of resource 0 is invalid: attribute "key" appears twice, with different values`)
 		}
 	}
 }

@@ -49,9 +49,9 @@ func keysOf(d pprofile.ProfilesDictionary) (faulty []faultyKey, others map[strin
 // numberKeys adds a number to repaired keys that are equal to another key.
 func numberKeys(d pprofile.ProfilesDictionary, faulty []faultyKey, taken map[string]bool) {
 	texts := d.StringTable()
-	mended, last := map[string]string{}, map[string]int{}
+	repaired, last := map[string]string{}, map[string]int{}
 	for _, key := range faulty {
-		free, known := mended[key.text]
+		free, known := repaired[key.text]
 		if !known {
 			text := texts.At(int(key.index))
 			free = text
@@ -60,7 +60,7 @@ func numberKeys(d pprofile.ProfilesDictionary, faulty []faultyKey, taken map[str
 				n++
 				free = text + "." + strconv.Itoa(n)
 			}
-			last[text], taken[free], mended[key.text] = n, true, free
+			last[text], taken[free], repaired[key.text] = n, true, free
 		}
 		texts.SetAt(int(key.index), free)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
-// maxWidening is the maximum time, in nanoseconds, by which the start or the end of a profile moves. A timestamp farther away comes
-// from a wrong clock, and a range with it would be useless.
+// maxWidening limits how far the start or the end of a profile moves, in nanoseconds. A timestamp beyond it comes from a
+// wrong clock, and a range with it would be useless.
 const maxWidening = uint64(10 * time.Minute)
 
 // timesKey is a capture in a scope, which is numbered in the order of the message.

@@ -53,16 +53,16 @@ func (w *work) run() error {
 	}
 	w.tables.Rebase(w.pd.Dictionary())
 	w.stats.EntriesIn = w.tables.SizesBefore()
-	w.mendText()
+	w.repairText()
 	w.dropPartialLinks()
 	w.dropEmptyProfiles()
 	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
-	if w.mendCode() {
+	if w.repairCode() {
 		w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
 	}
-	if !w.look() {
-		goOn, err := w.handleInvalid()
-		if err != nil || !goOn {
+	if !w.markUsed() {
+		proceed, err := w.handleInvalid()
+		if err != nil || !proceed {
 			w.pd = given
 			w.stats.undo()
 			return err
@@ -81,18 +81,18 @@ func (w *work) run() error {
 	return nil
 }
 
-// look marks the entries that profiles use, and numbers the tables. It reports false if a profile is invalid.
-func (w *work) look() bool {
-	sound := true
+// markUsed marks the entries that profiles use, and numbers the tables. It reports false if a profile is invalid.
+func (w *work) markUsed() bool {
+	valid := true
 	w.samples.reshaped, w.samples.sharing, w.samples.shapes = false, false, 0
 	for at, scope := range checkedScopes(w.pd) {
 		for _, profile := range scope.Profiles().All() {
 			if w.use(profile) != nil || at.err != nil {
-				sound = false
+				valid = false
 			}
 		}
 	}
-	return w.tables.Number() == nil && sound
+	return w.tables.Number() == nil && valid
 }
 
 // apply writes the changes. It begins with the samples, while the tables still have the old entries.
@@ -147,7 +147,7 @@ func (w *work) copy() {
 }
 
 // handleInvalid handles invalid profiles as the options say. It reports false if the message stays unchanged.
-func (w *work) handleInvalid() (goOn bool, err error) {
+func (w *work) handleInvalid() (proceed bool, err error) {
 	first, invalid := w.findInvalid()
 	switch w.opts.OnInvalid {
 	case Reject:
@@ -164,7 +164,7 @@ func (w *work) handleInvalid() (goOn bool, err error) {
 		return is
 	})
 	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
-	w.look()
+	w.markUsed()
 	return true, nil
 }
 

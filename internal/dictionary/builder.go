@@ -115,19 +115,6 @@ func (b *Builder) NumLinks() int { return len(b.links) }
 // StringAt returns string i.
 func (b *Builder) StringAt(i int32) string { return b.strings[i] }
 
-// FunctionAt returns function i.
-func (b *Builder) FunctionAt(i int32) Function { return b.functions[i] }
-
-// MappingAt returns mapping i and its attributes, which are valid until the next call that adds a mapping.
-func (b *Builder) MappingAt(i int32) (Mapping, []int32) {
-	return b.mappings[i], b.mappingAttributes.at(int(i))
-}
-
-// LocationAt returns location i and its attributes, which are valid until the next call that adds a location.
-func (b *Builder) LocationAt(i int32) (Location, []int32) {
-	return b.locations[i], b.locationAttributes.at(int(i))
-}
-
 // LinesAt returns the lines of location i. They are valid until the next call that adds a location.
 func (b *Builder) LinesAt(i int32) []Line {
 	start := 0
@@ -136,9 +123,6 @@ func (b *Builder) LinesAt(i int32) []Line {
 	}
 	return b.lines[start:b.linesEnds[i]]
 }
-
-// StackAt returns the locations of stack i. They are valid until the next call that adds a stack.
-func (b *Builder) StackAt(i int32) []int32 { return b.stacks.At(i) }
 
 // AttributeAt returns attribute i.
 func (b *Builder) AttributeAt(i int32) Attribute { return b.attributes[i] }

@@ -24,19 +24,19 @@ func requireSame(t require.TestingT, want *tables, b *Builder) {
 		require.Equal(t, s, b.StringAt(int32(i)))
 	}
 	for i, f := range want.functions.entries {
-		require.Equal(t, f, b.FunctionAt(int32(i)))
+		require.Equal(t, f, b.functions[i])
 	}
 	for i, want := range want.mappings.entries {
-		mapping, attributes := b.MappingAt(int32(i))
+		mapping, attributes := b.mappings[i], b.mappingAttributes.at(i)
 		require.Equal(t, want, mappingValue{mapping, append([]int32(nil), attributes...)})
 	}
 	for i, want := range want.locations.entries {
-		location, attributes := b.LocationAt(int32(i))
+		location, attributes := b.locations[i], b.locationAttributes.at(i)
 		lines := append([]Line(nil), b.LinesAt(int32(i))...)
 		require.Equal(t, want, locationValue{location, lines, append([]int32(nil), attributes...)})
 	}
 	for i, s := range want.stacks.entries {
-		require.Equal(t, s, append([]int32(nil), b.StackAt(int32(i))...))
+		require.Equal(t, s, append([]int32(nil), b.stacks.At(int32(i))...))
 	}
 	for i, l := range want.links.entries {
 		require.Equal(t, l, b.LinkAt(int32(i)))

@@ -5,14 +5,9 @@ package dictionary
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"reflect"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-
-	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // Compactor removes repeated and unused entries from a dictionary in place, and ensures that its zero entries exist. Call
@@ -51,120 +46,6 @@ type Compactor struct {
 	// err is the first error of use.
 	err error
 }
-
-// compaction has the state of the entries of one table. The representative of an entry is the first entry that is equal
-// to it, or a number below zero if the entry is invalid.
-type compaction struct {
-	name  string
-	first []int32
-	used  []bool
-	// referred is true for each entry to which another entry refers, whether that is used or not.
-	referred []bool
-	to       []int32
-	kept     int
-	// twice is true if an entry is equal to an earlier one.
-	twice bool
-	// faults has the errors of invalid entries. If there are many, an entry with the same kind of error as entry j has
-	// -1-j as its representative instead: an error for each of a million entries would need more memory than the message.
-	faults map[int32]error
-	// kinds has one entry of faults for each kind of error.
-	kinds map[reflect.Type]int32
-}
-
-// maxFaults is the approximate maximum of errors for each table.
-const maxFaults = 100
-
-func (c *compaction) reset(name string, n int) {
-	c.name, c.twice = name, false
-	n = max(n, 1)
-	c.first = scratch.Zeroed(c.first, n)
-	c.used = scratch.Zeroed(c.used, n)
-	c.referred = scratch.Zeroed(c.referred, n)
-	c.to = scratch.Zeroed(c.to, n)
-	clear(c.faults)
-	clear(c.kinds)
-}
-
-// find returns the representative of entry i. It is below zero if the entry is invalid or does not exist.
-func (c *compaction) find(i int32) int32 {
-	if uint(i) >= uint(len(c.first)) || i < 0 {
-		return -1
-	}
-	return c.first[i]
-}
-
-// fault returns the error of an entry for which find returned a number below zero.
-func (c *compaction) fault(i int32) error {
-	if i < 0 || int(i) >= len(c.first) {
-		return &IndexError{Table: c.name, Index: i, Len: len(c.first)}
-	}
-	if err, kept := c.faults[i]; kept {
-		return err
-	}
-	return fmt.Errorf("%s %d is broken like %w", c.name, i, c.faults[-1-c.first[i]])
-}
-
-func (c *compaction) setBroken(i int, err error) {
-	if c.faults == nil {
-		c.faults, c.kinds = map[int32]error{}, map[reflect.Type]int32{}
-	}
-	kind := kindOf(err)
-	like, known := c.kinds[kind]
-	if known && len(c.faults) >= maxFaults {
-		c.first[i] = -1 - like
-		return
-	}
-	if !known {
-		c.kinds[kind] = int32(i)
-	}
-	c.faults[int32(i)] = fmt.Errorf("%s %d: %w", c.name, i, err)
-	c.first[i] = -1
-}
-
-// kindOf returns the type of the innermost error that err wraps.
-func kindOf(err error) reflect.Type {
-	for {
-		cause := errors.Unwrap(err)
-		if cause == nil {
-			return reflect.TypeOf(err)
-		}
-		err = cause
-	}
-}
-
-// use marks entry i as used.
-func (c *compaction) use(i int32) error {
-	first := c.find(i)
-	if first < 0 {
-		return c.fault(i)
-	}
-	c.used[first] = true
-	return nil
-}
-
-// number assigns the new indices of the remaining entries. It reports whether any entry is removed, and whether any index
-// changes.
-func (c *compaction) number() (changed, renumbered bool) {
-	c.used[0] = true
-	c.kept = 0
-	for i, first := range c.first {
-		switch {
-		case first == int32(i) && c.used[i]:
-			c.to[i] = int32(c.kept)
-			renumbered = renumbered || c.kept != i
-			c.kept++
-		case first >= 0 && first < int32(i):
-			c.to[i] = c.to[first]
-			changed, renumbered = true, true
-		default:
-			changed = true
-		}
-	}
-	return changed, renumbered
-}
-
-// keeps reports whether entry i remains.
-func (c *compaction) keeps(i int) bool { return c.first[i] == int32(i) && c.used[i] }
 
 // Reset starts with a dictionary: it finds equal and invalid entries of all tables except stacks. dropKeys are the keys
 // of sample attributes to drop.
@@ -214,8 +95,8 @@ func (c *Compactor) UseHeader(profile pprofile.Profile) error {
 	return c.err
 }
 
-// UseAll marks all valid entries of a table.
-func (c *Compactor) UseAll(t Table) {
+// useAll marks all valid entries of a table.
+func (c *Compactor) useAll(t Table) {
 	for i, first := range c.of[t].first {
 		c.of[t].used[i] = first == int32(i)
 	}
@@ -224,8 +105,8 @@ func (c *Compactor) UseAll(t Table) {
 // useAttributes marks a list of attributes as used. If drop is set, it leaves out the attributes to drop. It records whether
 // the list will change, because it is not a sorted set. A key that occurs twice with different values is an error.
 func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error) {
-	var own bool
-	if c.set, own = c.appendOwn(c.set[:0], list, drop); own {
+	var canonical bool
+	if c.set, canonical = c.appendCanonical(c.set[:0], list, drop); canonical {
 		err = c.checkKeys(c.set)
 	} else {
 		c.set, err = c.attributeSet(c.set[:0], list, drop)
@@ -236,7 +117,7 @@ func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error
 	for _, a := range c.set {
 		c.of[Attributes].used[a] = true
 	}
-	if !own && !equalsList(c.set, list) {
+	if !canonical && !equalsList(c.set, list) {
 		c.changed, c.renumbered = true, true
 	}
 	return nil
@@ -249,7 +130,7 @@ func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (
 		return dst, true
 	}
 	start := len(dst)
-	if dst, same = c.appendOwn(dst, list, drop); same {
+	if dst, same = c.appendCanonical(dst, list, drop); same {
 		return dst, true
 	}
 	dst, _ = c.attributeSet(dst[:start], list, drop)
@@ -267,7 +148,7 @@ func (c *Compactor) Number() error {
 		changed, renumbered := c.of[t].number()
 		c.changed, c.renumbered = c.changed || changed, c.renumbered || renumbered
 	}
-	if !c.zeroEntriesStand() {
+	if !c.hasZeroEntries() {
 		c.changed, c.renumbered = true, true
 	}
 	return nil

@@ -38,8 +38,8 @@ func (c *Compactor) Apply() {
 	}
 }
 
-// zeroEntriesStand reports whether each table has its zero value as entry 0.
-func (c *Compactor) zeroEntriesStand() bool {
+// hasZeroEntries reports whether entry 0 of each table is the zero value.
+func (c *Compactor) hasZeroEntries() bool {
 	for t, n := range LengthsOf(c.source) {
 		if n == 0 || EntryBytes(c.source, Table(t), 0) != zeroBytes[t] {
 			return false

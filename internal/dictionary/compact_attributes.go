@@ -44,7 +44,7 @@ func (c *Compactor) joinAttributes() {
 			err = &attributevalue.TooDeepError{Key: c.text(a.Key)}
 		}
 		if err != nil {
-			c.of[Attributes].setBroken(i, err)
+			c.of[Attributes].setInvalid(i, err)
 			continue
 		}
 		referred[a.Key], referred[a.Unit] = true, true
@@ -81,9 +81,9 @@ func (c *Compactor) referToSet(list pcommon.Int32Slice) {
 	c.unordered = c.unordered || !equalsList(c.set, list)
 }
 
-// appendOwn appends a list that already is a set of sorted representatives, none of which is dropped. It reports false
+// appendCanonical appends a list that already is a set of sorted representatives, none of which is dropped. It reports false
 // for any other list.
-func (c *Compactor) appendOwn(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, ok bool) {
+func (c *Compactor) appendCanonical(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, ok bool) {
 	first, last := c.of[Attributes].first, int32(0)
 	for j := range list.Len() {
 		i := list.At(j)
@@ -113,14 +113,14 @@ func (c *Compactor) checkKeys(set []int32) error {
 		slices.Sort(keys)
 		for i := 1; i < len(keys); i++ {
 			if keys[i] == keys[i-1] {
-				return c.keyTwice(keys[i])
+				return c.duplicateKey(keys[i])
 			}
 		}
 		return nil
 	}
 	for i := range keys {
 		if slices.Contains(keys[:i], keys[i]) {
-			return c.keyTwice(keys[i])
+			return c.duplicateKey(keys[i])
 		}
 	}
 	return nil
@@ -130,10 +130,10 @@ func (c *Compactor) checkKeys(set []int32) error {
 type DuplicateKeyError struct{ Key string }
 
 func (e *DuplicateKeyError) Error() string {
-	return fmt.Sprintf("attribute %q stands twice, with different values", e.Key)
+	return fmt.Sprintf("attribute %q appears twice, with different values", e.Key)
 }
 
-func (c *Compactor) keyTwice(key int32) error { return &DuplicateKeyError{Key: c.text(key)} }
+func (c *Compactor) duplicateKey(key int32) error { return &DuplicateKeyError{Key: c.text(key)} }
 
 // text returns a string whose index is valid. String 0 need not be in the table.
 func (c *Compactor) text(i int32) string {

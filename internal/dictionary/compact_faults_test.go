@@ -46,7 +46,7 @@ func TestManyFaults(t *testing.T) {
 
 		assert.EqualError(t, c.of[Functions].use(7), "function 7: index 99 of the string table does not exist, it has 2 entries")
 		var index *IndexError
-		assert.EqualError(t, c.of[Functions].use(n), "function 10000 is broken like function 1: index 99 of the string table does not exist, it has 2 entries")
+		assert.EqualError(t, c.of[Functions].use(n), "function 10000 is invalid like function 1: index 99 of the string table does not exist, it has 2 entries")
 		require.ErrorAs(t, c.of[Mappings].use(n-1), &index)
 		var key *DuplicateKeyError
 		require.ErrorAs(t, c.of[Mappings].use(n), &key)

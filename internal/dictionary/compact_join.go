@@ -130,7 +130,7 @@ func (c *Compactor) joinFunctions() {
 	for i := range c.of[Functions].first {
 		f, err := c.functionAt(i)
 		if err != nil {
-			c.of[Functions].setBroken(i, err)
+			c.of[Functions].setInvalid(i, err)
 			continue
 		}
 		referred[f.Name], referred[f.SystemName], referred[f.Filename] = true, true, true
@@ -148,13 +148,13 @@ func (c *Compactor) joinMappings() {
 	for i := range c.of[Mappings].first {
 		m, err := c.mappingAt(i)
 		if err != nil {
-			c.of[Mappings].setBroken(i, err)
+			c.of[Mappings].setInvalid(i, err)
 			continue
 		}
 		c.set = c.set[:0]
 		if i > 0 {
 			if c.set, err = c.attributeSet(c.set, table.At(i).AttributeIndices(), false); err != nil {
-				c.of[Mappings].setBroken(i, err)
+				c.of[Mappings].setInvalid(i, err)
 				continue
 			}
 			c.referToSet(table.At(i).AttributeIndices())

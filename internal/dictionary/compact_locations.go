@@ -13,7 +13,7 @@ func (c *Compactor) joinLocations() {
 	for i := 1; i < table.Len(); i++ {
 		h, err := c.hashLocation(table.At(i))
 		if err != nil {
-			c.of[Locations].setBroken(i, err)
+			c.of[Locations].setInvalid(i, err)
 			continue
 		}
 		c.joinBatched(&c.of[Locations], i, h, equal)

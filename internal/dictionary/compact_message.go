@@ -16,7 +16,7 @@ func Compact(pd pprofile.Profiles, keep ...Table) error {
 	var tables Compactor
 	tables.Reset(pd.Dictionary(), nil)
 	for _, t := range keep {
-		tables.UseAll(t)
+		tables.useAll(t)
 	}
 	for profile := range walk.Profiles(pd) {
 		if err := tables.UseHeader(profile); err != nil {

@@ -22,7 +22,7 @@ func (c *Compactor) joinStacks() (first error) {
 		}
 		h, err := c.hashStack(table.At(i).LocationIndices())
 		if err != nil {
-			c.of[Stacks].setBroken(i, err)
+			c.of[Stacks].setInvalid(i, err)
 			first = cmp.Or(first, c.of[Stacks].fault(int32(i)))
 			continue
 		}

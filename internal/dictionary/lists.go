@@ -75,15 +75,15 @@ func (t *ListTable) Len() int { return t.lists.len() }
 
 // Index returns the number of a list. It does not keep the list.
 func (t *ListTable) Index(list []int32) int32 {
-	copy(t.Next(len(list)), list)
-	return t.AddNext(len(list))
+	copy(t.next(len(list)), list)
+	return t.addNext(len(list))
 }
 
-// Next returns space for a list of n indices, to be filled before AddNext. This avoids a copy.
-func (t *ListTable) Next(n int) []int32 { return t.lists.next(n) }
+// next returns space for a list of n indices, to be filled before addNext. This avoids a copy.
+func (t *ListTable) next(n int) []int32 { return t.lists.next(n) }
 
-// AddNext returns the number of the list of n indices that was written to the space of Next.
-func (t *ListTable) AddNext(n int) int32 {
+// addNext returns the number of the list of n indices that was written to the space of next.
+func (t *ListTable) addNext(n int) int32 {
 	list := t.lists.next(n)
 	h := hashIndices(0, list)
 	entry, slot := t.index.first(h)

@@ -75,8 +75,8 @@ type anyTable interface {
 	EnsureCapacity(n int)
 	// setZero sets entry 0 to the zero value.
 	setZero()
-	// removeIf removes the entries for which gone returns true.
-	removeIf(gone func(i int) bool)
+	// removeIf removes the entries for which remove returns true.
+	removeIf(remove func(i int) bool)
 	// moveTo appends all entries to the same table of another dictionary and removes them here. copyTo copies some
 	// entries.
 	moveTo(other anyTable)
@@ -137,7 +137,7 @@ func (r stringRows) setZero() {
 	r.SetAt(0, "")
 }
 
-func (r stringRows) removeIf(gone func(i int) bool) { r.RemoveIf(oneByOne[string](gone)) }
+func (r stringRows) removeIf(remove func(i int) bool) { r.RemoveIf(oneByOne[string](remove)) }
 
 func (r stringRows) moveTo(other anyTable) { r.MoveAndAppendTo(other.(stringRows).StringSlice) }
 
@@ -154,7 +154,7 @@ type slice[T, S any] interface {
 	EnsureCapacity(n int)
 	At(i int) T
 	AppendEmpty() T
-	RemoveIf(gone func(T) bool)
+	RemoveIf(remove func(T) bool)
 	MoveAndAppendTo(other S)
 }
 
@@ -180,7 +180,7 @@ func (r rows[T, S]) setZero() {
 	r.zero().MoveTo(r.slice.At(0))
 }
 
-func (r rows[T, S]) removeIf(gone func(i int) bool) { r.slice.RemoveIf(oneByOne[T](gone)) }
+func (r rows[T, S]) removeIf(remove func(i int) bool) { r.slice.RemoveIf(oneByOne[T](remove)) }
 
 func (r rows[T, S]) moveTo(other anyTable) { r.slice.MoveAndAppendTo(other.(rows[T, S]).slice) }
 
@@ -192,10 +192,10 @@ func (r rows[T, S]) copyTo(other anyTable, entries []int32) {
 }
 
 // oneByOne returns a function that reports, for one entry after the other, whether to remove it.
-func oneByOne[T any](gone func(i int) bool) func(T) bool {
+func oneByOne[T any](remove func(i int) bool) func(T) bool {
 	i := -1
 	return func(T) bool {
 		i++
-		return gone(i)
+		return remove(i)
 	}
 }

@@ -37,14 +37,14 @@ func hashValue(v pcommon.Value) uint64 {
 		}
 		return h
 	case pcommon.ValueTypeMap:
-		return mix(kind, HashMap(v.Map()))
+		return mix(kind, hashMap(v.Map()))
 	case pcommon.ValueTypeEmpty:
 	}
 	return kind
 }
 
-// HashMap hashes a map. The order of its pairs does not matter. Equal maps, see EqualMaps, have equal hashes.
-func HashMap(m pcommon.Map) uint64 {
+// hashMap hashes a map. The order of its pairs does not matter. Equal maps, see EqualMaps, have equal hashes.
+func hashMap(m pcommon.Map) uint64 {
 	h := uint64(m.Len())
 	for key, value := range m.All() {
 		h += mix(hashString(key), hashValue(value))
@@ -55,7 +55,7 @@ func HashMap(m pcommon.Map) uint64 {
 // HashContainer hashes a resource or a scope: its attributes and all other fields that are compared. Otherwise a client
 // could send many different ones with equal hashes.
 func HashContainer(attributes pcommon.Map, dropped uint32, texts ...string) uint64 {
-	h := HashMap(attributes)
+	h := hashMap(attributes)
 	for _, text := range texts {
 		h = mix(h, hashString(text))
 	}

@@ -39,10 +39,10 @@ func TestCheckLimits(t *testing.T) {
 	limits.InflatedBytes, limits.Samples = 0, -1
 	assert.EqualError(t, CheckLimits(limits, "limits: "),
 		"limits: inflated_bytes must be above 0, is 0\nlimits: samples must be above 0, is -1")
-	limits.InflatedBytes, limits.Samples = MaxBytes, math.MaxInt
+	limits.InflatedBytes, limits.Samples = maxBytes, math.MaxInt
 	assert.NoError(t, CheckLimits(limits, ""))
 	limits.InflatedBytes++
-	assert.EqualError(t, CheckLimits(limits, ""), fmt.Sprintf("inflated_bytes must not be above %d, is %d", MaxBytes, MaxBytes+1))
+	assert.EqualError(t, CheckLimits(limits, ""), fmt.Sprintf("inflated_bytes must not be above %d, is %d", maxBytes, maxBytes+1))
 }
 
 func TestLinkLabels(t *testing.T) {

@@ -24,14 +24,14 @@ func ReplacedLimits() map[string]string {
 	return replaced
 }
 
-// MaxBytes is the largest limit in bytes. Readers that count one byte more, to see that a limit is exceeded, cannot overflow.
-const MaxBytes = min(1<<40, math.MaxInt/2)
+// maxBytes is the largest limit in bytes. Readers that count one byte more, to see that a limit is exceeded, cannot overflow.
+const maxBytes = min(1<<40, math.MaxInt/2)
 
 // CopyLimits sets each limit in to, a pointer to a struct, that from, a struct, has under the same name. One of the two is
 // a section limits, the other the limits of a translator.
 func CopyLimits(to, from any) {
 	target := reflect.ValueOf(to).Elem()
-	for field, limit := range leaves(reflect.ValueOf(from)) {
+	for field, limit := range exportedFields(reflect.ValueOf(from)) {
 		if found := target.FieldByName(field.Name); found.IsValid() {
 			found.Set(limit)
 		}
@@ -39,10 +39,10 @@ func CopyLimits(to, from any) {
 }
 
 // CheckLimits returns an error for each limit of a section, a struct, that is not above 0: it would refuse everything. Limits
-// with the unit bytes must not be above [MaxBytes]. Each error begins with prefix.
+// with the unit bytes must not be above maxBytes. Each error begins with prefix.
 func CheckLimits(section any, prefix string) error {
 	var errs []error
-	for field, limit := range leaves(reflect.ValueOf(section)) {
+	for field, limit := range exportedFields(reflect.ValueOf(section)) {
 		name := prefix + field.Tag.Get(confmap.MapstructureTag)
 		if field.Tag.Get("unit") == "bytes" {
 			errs = append(errs, CheckBytes(name, limit.Int()))
@@ -53,16 +53,16 @@ func CheckLimits(section any, prefix string) error {
 	return errors.Join(errs...)
 }
 
-// CheckBytes returns an error if an option, a limit in bytes, is not above 0, or above [MaxBytes].
+// CheckBytes returns an error if an option, a limit in bytes, is not above 0, or above maxBytes.
 func CheckBytes(name string, limit int64) error {
-	if limit > MaxBytes {
-		return fmt.Errorf("%s must not be above %d, is %d", name, int64(MaxBytes), limit)
+	if limit > maxBytes {
+		return fmt.Errorf("%s must not be above %d, is %d", name, int64(maxBytes), limit)
 	}
 	return configcheck.Positive(name, limit)
 }
 
-// leaves yields the exported fields of a struct, in their order.
-func leaves(limits reflect.Value) func(yield func(reflect.StructField, reflect.Value) bool) {
+// exportedFields yields the exported fields of a struct, in their order.
+func exportedFields(limits reflect.Value) func(yield func(reflect.StructField, reflect.Value) bool) {
 	return func(yield func(reflect.StructField, reflect.Value) bool) {
 		for i := range limits.NumField() {
 			field := limits.Type().Field(i)

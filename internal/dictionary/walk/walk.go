@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package walk goes through messages, in their order.
+// Package walk iterates over the parts of messages, in their order.
 package walk // import "github.com/otelpprof/otelpprof/internal/dictionary/walk"
 
 import (
@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// Profiles goes through all profiles of a message.
+// Profiles iterates over all profiles of a message.
 func Profiles(message pprofile.Profiles) iter.Seq[pprofile.Profile] {
 	return func(yield func(pprofile.Profile) bool) {
 		for _, scope := range Scopes(message) {
@@ -24,7 +24,7 @@ func Profiles(message pprofile.Profiles) iter.Seq[pprofile.Profile] {
 	}
 }
 
-// Scopes goes through all scopes of a message, each with its resource.
+// Scopes iterates over all scopes of a message, each with its resource.
 func Scopes(message pprofile.Profiles) iter.Seq2[pprofile.ResourceProfiles, pprofile.ScopeProfiles] {
 	return func(yield func(pprofile.ResourceProfiles, pprofile.ScopeProfiles) bool) {
 		for _, resource := range message.ResourceProfiles().All() {
@@ -37,7 +37,7 @@ func Scopes(message pprofile.Profiles) iter.Seq2[pprofile.ResourceProfiles, ppro
 	}
 }
 
-// Attributes goes through the attributes of each resource and of each scope.
+// Attributes iterates over the attributes of each resource and of each scope.
 func Attributes(message pprofile.Profiles) iter.Seq[pcommon.Map] {
 	return func(yield func(pcommon.Map) bool) {
 		for _, resource := range message.ResourceProfiles().All() {
@@ -53,9 +53,9 @@ func Attributes(message pprofile.Profiles) iter.Seq[pcommon.Map] {
 	}
 }
 
-// RemoveProfiles removes profiles, of each of which gone tells whether it goes. Scopes and resources stay.
-func RemoveProfiles(message pprofile.Profiles, gone func(pprofile.Profile) bool) {
+// RemoveProfiles removes the profiles for which remove returns true. Scopes and resources stay.
+func RemoveProfiles(message pprofile.Profiles, remove func(pprofile.Profile) bool) {
 	for _, scope := range Scopes(message) {
-		scope.Profiles().RemoveIf(gone)
+		scope.Profiles().RemoveIf(remove)
 	}
 }
