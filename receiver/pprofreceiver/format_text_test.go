@@ -158,6 +158,7 @@ func TestRecognized(t *testing.T) {
 		"folded":           {body: profiletest.Format(t, "groups.txt"), want: map[string]int64{"samples/count": 58}},
 		"folded, a type":   {body: profiletest.Format(t, "groups.txt"), query: "sample_type=cpu/count&format=", want: map[string]int64{"cpu/count": 58}},
 		"folded, long":     {body: long, want: map[string]int64{"samples/count": 2001}},
+		"folded, Austin":   {body: []byte("# austin: 3.7.0\n# mode: wall\n\nP1;T1:2;a.py:main:3 99\n"), want: map[string]int64{"wall/nanoseconds": 99_000}},
 		"folded, one":      {body: []byte("main;work 7"), want: map[string]int64{"samples/count": 7}},
 		"speedscope":       {body: profiletest.Format(t, "speedscope.json"), want: map[string]int64{"wall/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}},
 		"without schema":   {body: []byte(` {"name":"x", "shared" : {"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]],"weights":[4]}]}`), want: map[string]int64{"samples/count": 4}},

@@ -43,13 +43,13 @@ type Options struct {
 const payloadFormat = "collapsed"
 
 // Decode translates one payload: plain, in gzip or in zstd. The result has one profile. Its sample type is the first one
-// in src.SampleTypes, or samples/count. The result shares no memory with payload. Equal stacks become one sample. The
+// in src.SampleTypes, that of the mode of Austin, or samples/count. The result shares no memory with payload. Equal stacks become one sample. The
 // format has no times.
 //
 // The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options.Options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
-		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period))}
+		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period)), hasType: len(src.SampleTypes) > 0}
 		switch options.Form {
 		case Groups, Lines:
 			r.readText(plain, options.Form == Groups)
@@ -77,6 +77,8 @@ type reader struct {
 	*profilebuilder.Builder
 	profile *profilebuilder.Profile
 	period  int64
+	// hasType is true if something names the type of the values, isAustin if a header names Austin.
+	hasType, isAustin bool
 	// stack is the current stack, root first.
 	stack []int32
 	// text is the stack of the last line, and index its index.

@@ -150,6 +150,41 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestHeaders: the lines of Austin that begin with # are no stacks, and its mode is the type of the values, unless the source has one.
+func TestHeaders(t *testing.T) {
+	const wall = "# austin: 3.7.0\n# interval: 100\n# mode: wall\n\nP1;T1:2;a.py:main:3 99\nP1;T1:2;a.py:main:3 1.0\n\n# duration: 100\n"
+	for name, test := range map[string]struct {
+		payload string
+		types   []pprof.ValueType
+		want    map[string]int64
+		samples int
+	}{
+		"wall":             {payload: wall, want: map[string]int64{"wall/nanoseconds": 100_000}, samples: 1},
+		"cpu":              {payload: "# austin: 3.7.0\n# mode: cpu\na;b 5\n", want: map[string]int64{"cpu/nanoseconds": 5_000}, samples: 1},
+		"type of source":   {payload: wall, types: []pprof.ValueType{{Type: "wall", Unit: "microseconds"}}, want: map[string]int64{"wall/microseconds": 100}, samples: 1},
+		"mode alone":       {payload: "# mode: wall\na;b 5\n", want: map[string]int64{"samples/count": 5}, samples: 1},
+		"header of nobody": {payload: "# interval: 100\na;b 5\n", want: map[string]int64{"samples/count": 5}, samples: 1},
+		"frames like it":   {payload: "# a: b;c 5\n#a: b 2\n# a b: c 3\n", want: map[string]int64{"samples/count": 10}, samples: 3},
+	} {
+		pd, stats := decode(t, []byte(test.payload), pprof.Source{SampleTypes: test.types}, collapsed.Options{})
+		assert.Equal(t, test.want, profiletest.ValueSums(pd), name)
+		assert.Equal(t, test.samples, stats.OTLPSamples, name)
+	}
+	for payload, says := range map[string]string{
+		"# austin: 3.7.0\n# mode: memory\na;b 5\n":  `line 2: malformed profile: the type of values is not known for the mode "memory" of Austin`,
+		"# austin: 3.7.0\na;b 5\n# mode: wall\n":    "line 3: malformed profile: the type of values is not known",
+		"# austin: 3.7.0\n# mode: full\na 5,0,-3\n": "line 2: malformed profile: the type of values is not known",
+		"a;b 1.\n":   `the count "1." is not a whole number`,
+		"a;b 12.5\n": `the count "12.5" is not a whole number`,
+		"a;b .0\n":   `the count ".0" is not a whole number`,
+		"a;b 1e3\n":  `the count "1e3" is not a whole number`,
+	} {
+		_, _, err := collapsed.Decode([]byte(payload), pprof.Source{}, collapsed.Options{})
+		require.ErrorIs(t, err, text.ErrMalformed)
+		require.ErrorContains(t, err, says)
+	}
+}
+
 // TestLongName: a name has a limit of its own.
 func TestLongName(t *testing.T) {
 	longest := strings.Repeat("x", pprof.MaxStringBytes)

@@ -33,6 +33,10 @@ func (r *reader) readText(text []byte, counted bool) {
 func (r *reader) readLine(line []byte, counted bool) {
 	stack, count := line, int64(1)
 	if counted {
+		if key, value, isHeader := cutHeader(line); isHeader {
+			r.readHeader(key, value)
+			return
+		}
 		end := bytes.LastIndexAny(line, " \t")
 		if end < 0 {
 			r.Fail(profilebuilder.Malformed("%.*q has no count, it must be a stack, a space and a count", maxShown, line))
@@ -84,8 +88,12 @@ func controlAt(text []byte) int {
 	return -1
 }
 
-// parseCount parses decimal digits.
+// parseCount parses decimal digits. A fraction must be 0: values are whole numbers.
 func parseCount(digits []byte) (int64, error) {
+	whole, fraction, found := bytes.Cut(digits, []byte("."))
+	if found && len(fraction) > 0 && len(bytes.Trim(fraction, "0")) == 0 {
+		digits = whole
+	}
 	n, err := strconv.ParseUint(string(digits), 10, 63)
 	return int64(n), err
 }
