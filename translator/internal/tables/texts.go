@@ -20,10 +20,14 @@ const LongTextBytes = 64
 
 // TextAttribute returns the index of the attribute with this key and string i of the payload. If [Rules] add none, it returns 0.
 func (t *Tables) TextAttribute(key int32, i uint32) int32 {
-	last := &t.texts[i]
-	if last.attribute != 0 && last.key == key {
+	if last := t.texts[i]; last.attribute != 0 && last.key == key {
 		return last.attribute - 1
 	}
+	return t.findText(key, i)
+}
+
+// findText is TextAttribute for a text that last had another key, or none.
+func (t *Tables) findText(key int32, i uint32) int32 {
 	long := len(t.wire.String(i)) > LongText
 	if long {
 		if attribute, known := t.longTexts[textKey{key, i}]; known {
@@ -34,7 +38,7 @@ func (t *Tables) TextAttribute(key int32, i uint32) int32 {
 	if !added {
 		return 0
 	}
-	*last = textAttribute{key, attribute + 1}
+	t.texts[i] = textAttribute{key, attribute + 1}
 	if long {
 		if t.longTexts == nil {
 			t.longTexts = map[textKey]int32{}
