@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -212,7 +213,7 @@ func TestWorkIsBounded(t *testing.T) {
 	var nodes, samples, deltas []string
 	for id := range 2000 {
 		nodes = append(nodes, fmt.Sprintf(`{"id":%d,"callFrame":{},"children":[%d]}`, id, id+1))
-		samples, deltas = append(samples, fmt.Sprint(id)), append(deltas, "1")
+		samples, deltas = append(samples, strconv.Itoa(id)), append(deltas, "1")
 	}
 	nodes = append(nodes, `{"id":2000,"callFrame":{}}`)
 	payload := file(strings.Join(nodes, ","), "["+strings.Join(samples, ",")+"]", "["+strings.Join(deltas, ",")+"]")
