@@ -149,6 +149,9 @@ func (m *memoryBudget) countAny(body []byte) (most int64, err error) {
 
 // refuseHTTP answers a request that is refused.
 func (m *memoryBudget) refuseHTTP(w http.ResponseWriter, r *http.Request, mediaType string, err error) {
+	if errors.Is(err, memory.ErrStalled) {
+		connections.CloseAfter(w, r)
+	}
 	refusal, s := m.refuse(r.Context(), err)
 	if refusal.http == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))

@@ -19,7 +19,8 @@ const (
 )
 
 // WithDeadline returns a handler that limits how long the body of each request may take to arrive: to timeout, unless it is 0, and to
-// ShutdownGrace after stopping ends. What the handler leaves has drainTime. A server that shuts down waits for its requests, so a client that stops sending must not keep one open.
+// ShutdownGrace after stopping ends. What the handler leaves has drainTime. A server that shuts down waits for its requests, so a client
+// that stops sending must not keep one open.
 func WithDeadline(stopping context.Context, timeout time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -36,7 +37,7 @@ func WithDeadline(stopping context.Context, timeout time.Duration, next http.Han
 			defer close(limited)
 			limit(time.Now().Add(ShutdownGrace))
 		})
-		body := &body{ReadCloser: r.Body}
+		body := &body{ReadCloser: r.Body, failed: func() { CloseAfter(w, r) }}
 		body.end = func() {
 			if !cancel() {
 				<-limited
@@ -57,19 +58,31 @@ func WithDeadline(stopping context.Context, timeout time.Duration, next http.Han
 	})
 }
 
-// body is the body of a request. It calls end once, when it has arrived.
+// CloseAfter closes the connection of a request whose body could not be read, after the answer. Over HTTP/1, net/http cancels the
+// contexts of all later requests of that connection, too. It must be called before the header of the answer is written.
+func CloseAfter(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// body is the body of a request. It calls end once, when it has arrived, and failed when it cannot be read.
 type body struct {
 	io.ReadCloser
-	end     func()
-	arrived bool
+	end, failed func()
+	arrived     bool
 }
 
 // Read reads from the body.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) && !b.arrived {
-		b.arrived = true
-		b.end()
+	if errors.Is(err, io.EOF) {
+		if !b.arrived {
+			b.arrived = true
+			b.end()
+		}
+	} else if err != nil {
+		b.failed()
 	}
 	return n, err
 }

@@ -9,6 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,4 +46,29 @@ func TestWithDeadline(t *testing.T) {
 			require.ErrorIs(t, <-served, http.ErrServerClosed)
 		})
 	}
+}
+
+// TestBodyFails: net/http would serve the next request of a connection after a body that could not be read, with a context that has
+// ended.
+func TestBodyFails(t *testing.T) {
+	failed := make(chan struct{})
+	handler := WithDeadline(t.Context(), time.Millisecond, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, r.Body)
+		close(failed)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	c := connect(t, server.Listener.Addr().String())
+	_, err := fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nab")
+	require.NoError(t, err)
+	<-failed
+	_, err = fmt.Fprint(c, strings.Repeat("b", 98))
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(c.answers, nil)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+	require.True(t, answer.Close)
 }

@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -20,6 +21,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
@@ -219,6 +222,26 @@ func TestStalledRefusal(t *testing.T) {
 		assert.Contains(t, string(answer), status)
 	}
 	require.NoError(t, r.receiver.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// TestStalledEndsItsConnection: the connection of a request that was ended because it had stalled serves no other one, even if the rest
+// of the body arrives: net/http would give it a context that has ended, so it would be refused for ever.
+func TestStalledEndsItsConnection(t *testing.T) {
+	b := memory.New(8<<20, time.Minute)
+	r := runOn(t, budgettest.NewHost(b), nil)
+	const announced, sent = 200_000, 100_000
+	conn := r.raw(t, unfinished(announced, sent))
+	r.waitArriving(t, 1)
+	other, err := b.Reserve(t.Context(), 7<<20) // all that a request may have
+	require.NoError(t, err)
+	defer other.Release()
+	_, err = io.WriteString(conn, strings.Repeat("x", announced-sent))
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	assert.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+	assert.True(t, answer.Close)
 }
 
 // TestStalledRefusalHTTP2 is the same over HTTP/2. A client that is still writing gets its answer, too: at the end of its body

@@ -17,11 +17,13 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/connections"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// shutdownGrace is how long requests can still arrive, and wait to be processed, after the shutdown begins.
-const shutdownGrace = time.Second
+// shutdownGrace is how long requests can still wait to be processed after the shutdown begins, as long as they can still arrive.
+const shutdownGrace = connections.ShutdownGrace
 
 // readingGrace is how long the payloads of a request can still be read after the shutdown begins.
 const readingGrace = 3 * time.Second
@@ -101,11 +103,10 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 // receive reads the body of a request. It returns when the whole body has arrived and the request can be processed. The
 // caller must call leave after processing it, and end after the answer.
 func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request) (body []byte, m *requestMemory, err error) {
-	stop := sync.OnceFunc(s.limitReadOnShutdown(w))
-	defer stop()
 	control := http.NewResponseController(w)
-	// An error means that the connection does not support deadlines. Then the request has none.
-	m, err = s.intake.begin(ctx, headerBytes(r), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	m, err = s.intake.begin(ctx, headerBytes(r), func() {
+		_ = control.SetReadDeadline(time.Unix(1, 0)) // A connection without deadlines is read until the timeout of the server.
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,9 +114,6 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 		m.end()
 		return nil, nil, bodyError(err)
 	}
-	// Over HTTP/1, net/http reads on to detect that the client disconnects. A read deadline of a shutdown would cancel ctx then.
-	stop()
-	_ = control.SetReadDeadline(time.Time{})
 	release, err := s.acquire(ctx, r)
 	if err != nil {
 		m.end()
@@ -163,22 +161,6 @@ func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	return source, err
 }
 
-// limitReadOnShutdown sets a short deadline for reading the request when the server shuts down, so that an idle client
-// cannot delay the shutdown. The handler must call stop once before it returns: net/http does not allow using w later.
-func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func()) {
-	limited := make(chan struct{})
-	cancel := context.AfterFunc(s.stopping, func() {
-		defer close(limited)
-		// An error means that the connection does not support deadlines. Then the request has none.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(shutdownGrace))
-	})
-	return func() {
-		if !cancel() {
-			<-limited
-		}
-	}
-}
-
 // shutdownError returns a retryable error if the shutdown caused err: the request did not arrive in time, or it would have
 // had to wait.
 func (s *server) shutdownError(err error) error {
@@ -197,6 +179,9 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err er
 	f := failure{answer: answers[class], class: class, text: err.Error()}
 	one.metrics.refused(r.Context(), class)
 	s.set.Logger.Debug("Refused a request", zap.String("api", one.name), zap.String("reason", f.reason), zap.Error(err))
+	if errors.Is(err, memory.ErrStalled) {
+		connections.CloseAfter(w, r)
+	}
 	if f.retryable {
 		w.Header().Set("Retry-After", retryAfter)
 	}

@@ -26,12 +26,17 @@ const (
 func (p *process) startHonest(t *testing.T) []*honest {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	transport, scheme := &http.Transport{DisableKeepAlives: true}, "http://"
+	if p.tls {
+		transport.TLSClientConfig, scheme = clientOf(p.certificate), "https://"
+	}
+	client := &http.Client{Transport: transport}
 	var all []*honest
 	switch {
 	case p.listening(pprofServer) != "":
-		url := "http://" + p.listening(pprofServer) + "/v1/pprof?service.name=honest&resource.upload=%d"
-		all = append(all, startHonest(ctx, "upload", uploading(client, url, []string{tenantHeader, honestTenant}, captured(t, "pprof", "cpu.pb.gz"))))
+		url := scheme + p.listening(pprofServer) + "/v1/pprof?service.name=honest&resource.upload=%d"
+		headers := []string{tenantHeader, honestTenant, "Authorization", honestPassword}
+		all = append(all, startHonest(ctx, "upload", uploading(client, url, headers, captured(t, "pprof", "cpu.pb.gz"))))
 	case p.listening(otlpHTTP) != "" && !p.takesLogs():
 		url := "http://" + p.listening(otlpHTTP) + profilesPath + "?upload=%d"
 		all = append(all, startHonest(ctx, "OTLP profile", uploading(client, url, []string{"Content-Type", "application/x-protobuf"}, otlpOf(t))))

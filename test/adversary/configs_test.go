@@ -4,6 +4,7 @@
 package adversary
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -33,6 +34,8 @@ type shipped struct {
 	more  []string
 	// front is the configuration of the process that takes what this one reads from Kafka.
 	front string
+	// tls says that its senders need TLS.
+	tls bool
 	// likeOthers says that it differs from another one in addresses only: it gets only the bodies for every listener.
 	likeOthers bool
 }
@@ -53,6 +56,10 @@ var configurations = []shipped{
 	{
 		name: "single", files: []string{"deploy/kubernetes/base/config.yaml", "deploy/kubernetes/overlays/single/single.yaml"},
 		more: []string{withoutCluster},
+	},
+	{
+		name: "kubernetes-tls", files: []string{"deploy/kubernetes/base/config.yaml", "deploy/kubernetes/overlays/tls/tls.yaml"},
+		more: []string{withoutCluster}, tls: true, likeOthers: true,
 	},
 	{name: "docker", files: []string{"deploy/docker/config.yaml"}, likeOthers: true},
 	{name: "kubernetes-front", files: []string{"deploy/kubernetes/overlays/kafka/front-config.yaml"}, more: []string{withoutCluster}, likeOthers: true},
@@ -75,6 +82,7 @@ var (
 	addressIn = regexp.MustCompile(`(?:127\.0\.0\.1|0\.0\.0\.0|localhost|\$\{env:MY_POD_IP\}):(\d{4,5})`)
 	portIn    = regexp.MustCompile(`\bport: (\d{4})\b`)
 	stateIn   = regexp.MustCompile(`/var/lib/otelcol-pprof/`)
+	secretsIn = regexp.MustCompile(`/etc/otelcol-pprof-(?:tls|users)/`)
 )
 
 // resolved is a configuration with free addresses, whose files are in a directory of its own.
@@ -86,6 +94,8 @@ type resolved struct {
 	byPort map[string]string
 	// metrics is the address of the Collector's own metrics, if a file has it.
 	metrics string
+	// certificate is that of the process and of its clients, if its senders need TLS.
+	certificate tls.Certificate
 	// text is that of all files.
 	text string
 	// front is the process before Kafka, if there is one.
@@ -115,11 +125,14 @@ func (s shipped) resolve(t *testing.T, mib int) *resolved {
 		if strings.Contains(text, "${env:KAFKA_BROKERS}") {
 			r.address(t, brokerPort)
 		}
-		text = stateIn.ReplaceAllString(text, "./")
+		text = secretsIn.ReplaceAllString(stateIn.ReplaceAllString(text, "./"), "./")
 		path := filepath.Join(r.directory, fmt.Sprintf("config-%d.yaml", i))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		r.configs = append(r.configs, path)
 		r.text += text
+	}
+	if s.tls {
+		r.certificate = writeSecrets(t, r.directory)
 	}
 	r.configs = append(r.configs, s.more...)
 	if strings.Contains(r.text, "memory_limiter:") {

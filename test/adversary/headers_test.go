@@ -31,6 +31,7 @@ func largeHeaders() []body {
 		return !gRPC(p, address) && otherPorts(p, address) && address != p.byPort[zpagesPort] &&
 			address != cmp.Or(p.byPort[pprofPort], "127.0.0.1:"+pprofPort)
 	}
+	all := func(p *process, address string) bool { return ours(p, address) || gRPC(p, address) }
 	headers := func(name string, chosen func(*process, string) bool, texts ...string) body {
 		return body{name: name, to: everyListener, alone: true, times: manyConnections, attack: served(hold(chosen, texts...))}
 	}
@@ -44,6 +45,7 @@ func largeHeaders() []body {
 		),
 		headers("large-headers-of-streams", ours, manyStreams(1900), manyStreams(350), manyStreams(100)),
 		headers("large-headers-of-grpc", gRPC, manyStreams(1900), manyStreams(350), manyStreams(100)),
+		headers("large-headers-everywhere", all, post+shortFields(16<<10-len(post)-4), manyStreams(350)),
 	}
 }
 
@@ -85,7 +87,7 @@ func served(attack attack) attack {
 		for p.running.Running() {
 			status, _ := get(ctx, p.health(), "")
 			message := status
-			if address := p.listening(otlpHTTP); address != "" {
+			if address := p.listening(otlpHTTP); address != "" && !p.tls {
 				message, _ = request(ctx, "http://"+address+profilesPath, []string{"Content-Type", "application/json"}, []byte("{}"))
 			}
 			if status == "200" && (message == "200" || message == "204") {

@@ -116,7 +116,10 @@ func (p *process) stallOn(ctx context.Context, address, text string, answers *ta
 		return
 	}
 	p.held.add(connection)
-	_ = connection.SetWriteDeadline(time.Now().Add(servedWithin))
+	_ = connection.SetDeadline(time.Now().Add(servedWithin))
+	if p.tls && text != "" && otherPorts(p, address) && address != strings.TrimPrefix(p.health(), "http://") {
+		connection = secure(connection, p.certificate, strings.HasPrefix(text, http2.ClientPreface[:10]))
+	}
 	_, err = io.WriteString(connection, text)
 	if err != nil {
 		answers.add(cutOff, err.Error())
