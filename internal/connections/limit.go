@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // MaxWaiting is how many connections may have no request in progress. One that is sending a header of many short fields takes up to
@@ -45,6 +46,16 @@ func (l *Limit) Apply(server *http.Server) {
 	server.ConnState = l.changed
 	server.MaxHeaderBytes = MaxHeaderBytes - headerSlack
 	server.Handler = limitFields(server.Handler)
+	server.RegisterOnShutdown(func() { time.AfterFunc(ShutdownGrace, l.closeFresh) })
+}
+
+// closeFresh closes the connections that have not sent a request. A server that shuts down would wait 5 seconds for them.
+func (l *Limit) closeFresh() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.fresh.Len() > 0 {
+		l.close(l.fresh.Front())
+	}
 }
 
 // changed is told of each new state of a connection.
@@ -84,11 +95,15 @@ func (l *Limit) closeOne() {
 	if l.fresh.Len() <= 1 && l.idle.Len() > 0 {
 		first = l.idle.Front()
 	}
-	c := first.Value.(net.Conn)
-	p := l.all[c]
-	p.queue.Remove(first)
-	delete(l.all, c)
 	l.closed()
+	l.close(first)
+}
+
+// close closes a connection that is fresh or idle. The lock is held.
+func (l *Limit) close(waiting *list.Element) {
+	c := waiting.Value.(net.Conn)
+	l.all[c].queue.Remove(waiting)
+	delete(l.all, c)
 	// TLS tells the peer, which may not read. That can take seconds.
 	go c.Close()
 }

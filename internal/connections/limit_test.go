@@ -5,6 +5,7 @@ package connections
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -182,4 +183,32 @@ func TestLargeHeaders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShutdownClosesFreshConnections: a server that shuts down would wait 5 seconds for connections that have sent nothing, or half a
+// header.
+func TestShutdownClosesFreshConnections(t *testing.T) {
+	accepted := make(chan struct{}, 2)
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.NotFoundHandler()}
+	New(10, func() { t.Error("a connection was closed for want of room") }).Apply(server)
+	count := server.ConnState
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		count(c, state)
+		if state == http.StateNew {
+			accepted <- struct{}{}
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	for _, text := range []string{"", "GET / HTTP/1.1\r\nHo"} {
+		_, err := io.WriteString(connect(t, listener.Addr().String()), text)
+		require.NoError(t, err)
+		<-accepted
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	require.NoError(t, server.Shutdown(ctx))
+	require.ErrorIs(t, <-served, http.ErrServerClosed)
 }

@@ -131,13 +131,17 @@ func (r *otlpReceiver) Shutdown(ctx context.Context) error {
 		mu.Lock()
 		delete(receivers, r.config)
 		mu.Unlock()
-		errs := []error{r.server.Shutdown(ctx)}
-		for _, p := range []part{r.http, r.grpc} {
+		// Each server may wait for its clients, so they stop at the same time.
+		var stopping sync.WaitGroup
+		var errs [3]error
+		stopping.Go(func() { errs[0] = r.server.Shutdown(ctx) })
+		for i, p := range []part{r.http, r.grpc} {
 			if p.receiver != nil {
-				errs = append(errs, p.receiver.Shutdown(ctx))
+				stopping.Go(func() { errs[i+1] = p.receiver.Shutdown(ctx) })
 			}
 		}
-		r.stopErr = errors.Join(errs...)
+		stopping.Wait()
+		r.stopErr = errors.Join(errs[:]...)
 	})
 	return r.stopErr
 }
