@@ -23,8 +23,9 @@ const (
 	streamWindow = 64 << 10
 	// connectionWindow is the same limit for a connection. It may be larger, because bufferPool counts the received bytes.
 	connectionWindow = 1 << 20
-	// connectTimeout is how long a client may take to begin: TLS, and the preface of HTTP/2. A shutdown waits for it.
-	connectTimeout = 5 * time.Second
+	// connectTimeout is how long a client may take to begin: TLS, and the preface of HTTP/2. A shutdown waits for it, and then up to
+	// 5 seconds for clients that do not answer. Both must fit into the 10 seconds of a reload.
+	connectTimeout = 3 * time.Second
 )
 
 // GetGRPCServerOptions returns the options of servers for OTLP over gRPC.
