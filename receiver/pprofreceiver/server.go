@@ -86,7 +86,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 		return err
 	}
 	connections.New(s.cfg.MaxConnections, s.connectionClosed).Apply(server)
-	server.Handler = connections.WithDeadline(s.stopping, 0, server.Handler)
+	server.Handler = connections.WithDeadline(s.stopping, 0, server.Handler) //nolint:contextcheck // requests outlive the start of the server
 	// gRPC uses the same port, also HTTP/2 without TLS.
 	server.Protocols = &http.Protocols{}
 	server.Protocols.SetHTTP1(true)
