@@ -38,6 +38,13 @@ type Builder struct {
 
 	links     []Link
 	linkIndex hashIndex
+
+	// counted is the memory of tables of these sizes. Many calls of Bytes add nothing to them.
+	counted struct {
+		tables        Sizes
+		lines, frames int
+		bytes         int64
+	}
 }
 
 // New returns a Builder whose tables contain only the zero entry.

@@ -55,9 +55,12 @@ func indexBytes(n int) int64 { return 8 * int64(indexSize(n)) }
 
 // Bytes returns the maximum memory of the Builder and the message for the entries so far, without lists in attributes.
 func (b *Builder) Bytes() int64 {
-	n := b.Len()
-	return n.Bytes(len(b.lines), len(b.stacks.lists.items)) + int64(n.Attributes)*AttributeBytes + int64(n.Links)*LinkBytes +
-		b.keptBytes + b.keptBytes/2
+	c, tables, lines, frames := &b.counted, b.Len(), len(b.lines), len(b.stacks.lists.items)
+	if tables != c.tables || lines != c.lines || frames != c.frames {
+		c.tables, c.lines, c.frames = tables, lines, frames
+		c.bytes = tables.Bytes(lines, frames) + int64(tables.Attributes)*AttributeBytes + int64(tables.Links)*LinkBytes
+	}
+	return c.bytes + b.keptBytes + b.keptBytes/2
 }
 
 // MessageBytes estimates the memory of the dictionary that WriteTo creates, without texts of attributes and lists.

@@ -30,6 +30,9 @@ const growth = 2
 // Reserve reserves this many bytes in addition to all memory that was added and kept. Call it before allocating the
 // memory.
 func (b *Builder) Reserve(bytes int64) {
+	if b.src.Reserve == nil {
+		return
+	}
 	if b.err == nil {
 		b.Fail(b.meter.Need(growth*b.dict.Bytes() + bytes))
 	}
