@@ -154,8 +154,11 @@ func (r *resolved) address(t *testing.T, port string) string {
 
 // listening is the address of a listener, "" where the configuration has none.
 func (r *resolved) listening(to listener) string {
-	if to == everyListener {
+	switch to {
+	case everyListener:
 		return r.directory // There is always one.
+	case ownGRPC:
+		return r.byPort["4317"]
 	}
 	if r.front != nil {
 		return r.front.listening(to)
@@ -192,7 +195,7 @@ func (r *resolved) sendsOTLP() bool { return strings.Contains(r.text, "otlp_grpc
 
 // takes tells whether a body can be sent to a configuration.
 func (r *resolved) takes(b body) bool {
-	if r.likeOthers && b.to != everyListener {
+	if r.likeOthers && b.to != everyListener && b.to != ownGRPC {
 		return false
 	}
 	if b.only != "" && b.only != r.name || (b.away || b.settings != "") && r.front != nil || r.listening(b.to) == "" || b.away && (!r.queued() || !r.sendsOTLP()) {

@@ -22,30 +22,33 @@ const (
 	zpagesPort, pprofPort = "4043", "1777"
 )
 
+// ownGRPC is the listener for OTLP over gRPC of the process itself, not of one before it.
+const ownGRPC listener = "OTLP/gRPC of the process"
+
 // largeHeaders are connections that stay open with as much of a header as the listener reads: a header costs memory before any
 // handler knows of it.
 func largeHeaders() []body {
 	const post = "POST " + profilesPath + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-protobuf\r\nContent-Length: 100\r\n"
-	gRPC := func(p *process, address string) bool { return address == p.listening(otlpGRPC) }
+	gRPC := func(p *process, address string) bool { return address == p.listening(ownGRPC) }
 	ours := func(p *process, address string) bool {
 		return !gRPC(p, address) && otherPorts(p, address) && address != p.byPort[zpagesPort] &&
 			address != cmp.Or(p.byPort[pprofPort], "127.0.0.1:"+pprofPort)
 	}
 	all := func(p *process, address string) bool { return ours(p, address) || gRPC(p, address) }
-	headers := func(name string, chosen func(*process, string) bool, texts ...string) body {
-		return body{name: name, to: everyListener, alone: true, times: manyConnections, attack: served(hold(chosen, texts...))}
+	headers := func(name string, to listener, chosen func(*process, string) bool, texts ...string) body {
+		return body{name: name, to: to, alone: true, times: manyConnections, attack: served(hold(chosen, texts...))}
 	}
 	return []body{
-		headers("large-headers", ours,
+		headers("large-headers", everyListener, ours,
 			post+shortFields(1<<20),
 			post+shortFields(16<<10-len(post)-4),
 			post+shortFields(1<<20)+"\r\nab",
 			post+shortFields(700)+"\r\nab",
 			post+"A: "+strings.Repeat("a", 15<<10)+"\r\n\r\nab",
 		),
-		headers("large-headers-of-streams", ours, manyStreams(1900), manyStreams(350), manyStreams(100)),
-		headers("large-headers-of-grpc", gRPC, manyStreams(1900), manyStreams(350), manyStreams(100)),
-		headers("large-headers-everywhere", all, post+shortFields(16<<10-len(post)-4), manyStreams(350)),
+		headers("large-headers-of-streams", everyListener, ours, manyStreams(1900), manyStreams(350), manyStreams(100)),
+		headers("large-headers-of-grpc", ownGRPC, gRPC, manyStreams(1900), manyStreams(350), manyStreams(100)),
+		headers("large-headers-everywhere", everyListener, all, post+shortFields(16<<10-len(post)-4), manyStreams(350)),
 	}
 }
 
