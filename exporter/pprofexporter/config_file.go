@@ -24,7 +24,7 @@ type FileConfig struct {
 	Path string `mapstructure:"path"`
 	// Time chooses the time in the path of a profile that has no time (default: arrival).
 	Time FileTime `mapstructure:"time"`
-	// CompressionLevel is the level of gzip, from 1 (fastest) to 9 (smallest) (default: 6).
+	// CompressionLevel is the level of gzip, from 1 (fastest) to 9 (smallest) (default: 1).
 	CompressionLevel int `mapstructure:"compression_level"`
 	// MaxAge is how long the exporter keeps a file after it was written (default: 0, forever).
 	MaxAge time.Duration `mapstructure:"max_age"`
@@ -60,7 +60,7 @@ func newDefaultFileConfig() FileConfig {
 	return FileConfig{
 		Path:             "{service.name}/{profile.type}/{time}-{profile.id}" + pathname.Suffix,
 		Time:             TimeArrival,
-		CompressionLevel: 6,
+		CompressionLevel: 1,
 		FileMode:         "0640",
 		DirectoryMode:    "0750",
 	}

@@ -25,7 +25,7 @@ type HTTPConfig struct {
 	Client confighttp.ClientConfig `mapstructure:",squash"`
 	// Format is the form of the requests: raw, pyroscope, pyroscope_push or parca (default: raw).
 	Format Format `mapstructure:"format"`
-	// CompressionLevel is the level of gzip for each pprof, from 1 (fastest) to 9 (smallest) (default: 6).
+	// CompressionLevel is the level of gzip for each pprof, from 1 (fastest) to 9 (smallest) (default: 1).
 	CompressionLevel int `mapstructure:"compression_level"`
 	// Query has the query parameters of a raw request. Values can have placeholders such as {service.name}
 	// (default: service.name={service.name}).
@@ -88,7 +88,7 @@ func newDefaultHTTPConfig() HTTPConfig {
 	return HTTPConfig{
 		Client:              confighttp.NewDefaultClientConfig(),
 		Format:              FormatRaw,
-		CompressionLevel:    6,
+		CompressionLevel:    1,
 		Query:               map[string]string{"service.name": "{service.name}"},
 		Labels:              LabelsConfig{Max: 25},
 		Tenant:              options.NewDefaultTenantConfig(),

@@ -50,7 +50,7 @@ func TestConfigDefaults(t *testing.T) {
 			Directory:        "/var/lib/profiles",
 			Path:             "{service.name}/{profile.type}/{time}-{profile.id}.pb.gz",
 			Time:             TimeArrival,
-			CompressionLevel: 6,
+			CompressionLevel: 1,
 			FileMode:         "0640",
 			DirectoryMode:    "0750",
 		}),
@@ -159,7 +159,7 @@ func TestConfigHTTP(t *testing.T) {
 	assert.Equal(t, FormatRaw, got.Format)
 	assert.Equal(t, map[string]string{"app": "{service.name}", "type": "{profile.type}"}, got.Query, "the default query is gone")
 	assert.True(t, got.QueryResource)
-	assert.Equal(t, 1, got.CompressionLevel)
+	assert.Equal(t, 2, got.CompressionLevel)
 	assert.Equal(t, []string{"http"}, cfg.destinations())
 
 	cfg, err = load(t, "config.yaml", "pprof/pyroscope")

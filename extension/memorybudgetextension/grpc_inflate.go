@@ -33,7 +33,7 @@ var inflatedMessages sync.Map // of *byte to *inflatedMessage
 func init() {
 	for name, inflate := range map[string]inflater{gzip.Name: inflateAll, "zstd": inflateAll, "snappy": inflateSnappy} {
 		if inner := encoding.GetCompressor(name); inner != nil {
-			encoding.RegisterCompressor(&compressor{Compressor: inner, inflate: inflate})
+			encoding.RegisterCompressor(&compressor{Compressor: inner, inflate: inflate, writers: writersOf[name]})
 		}
 	}
 }
@@ -41,11 +41,12 @@ func init() {
 // inflater decompresses up to limit bytes.
 type inflater func(compressed []byte, limit int, work *meter.Meter) ([]byte, error)
 
-// compressor decompresses the messages of the active server within its budget. For clients it behaves as the embedded
-// compressor.
+// compressor decompresses the messages of the active server within its budget, and for clients as the embedded compressor does. It
+// compresses at the fastest level.
 type compressor struct {
 	encoding.Compressor
 	inflate inflater
+	writers *writers // none for snappy, which has no level
 }
 
 // Decompress returns a reader of the plain message.

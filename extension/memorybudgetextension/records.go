@@ -32,7 +32,7 @@ const (
 )
 
 // recordEncoder compresses records. The options are valid constants, so there is no error.
-var recordEncoder, _ = zstd.NewWriter(nil, zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
+var recordEncoder, _ = zstd.NewWriter(nil, fastZstd...)
 
 var (
 	_ pprofile.Marshaler   = (*memoryBudget)(nil)

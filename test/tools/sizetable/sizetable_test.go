@@ -82,6 +82,6 @@ func TestLevels(t *testing.T) {
 		assert.Less(t, size, len(message), c.name)
 	}
 	var out strings.Builder
-	require.NoError(t, levelRow(&out, "labelled", pd, all))
+	require.NoError(t, levelRow(&out, "labelled", message, all))
 	assert.Equal(t, len(all), strings.Count(out.String(), " ms |"), out.String())
 }
