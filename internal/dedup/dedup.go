@@ -8,7 +8,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -62,7 +61,6 @@ type Stats struct {
 	Changed, TablesChanged  bool
 	ProfilesIn, ProfilesOut int
 	SamplesIn, SamplesOut   int
-	EntriesIn, EntriesOut   dictionary.Sizes
 	// Invalid counts invalid profiles by reason.
 	Invalid [numReasons]int
 	// Dropped has the invalid profiles that were dropped.
@@ -108,7 +106,7 @@ func (s *Stats) drop(reason Reason, service string, err error) {
 func (s *Stats) undo() {
 	*s = Stats{
 		ProfilesIn: s.ProfilesIn, ProfilesOut: s.ProfilesIn, SamplesIn: s.SamplesIn, SamplesOut: s.SamplesIn,
-		EntriesIn: s.EntriesIn, EntriesOut: s.EntriesIn, Invalid: s.Invalid,
+		Invalid: s.Invalid,
 	}
 }
 

@@ -120,7 +120,7 @@ func (w *work) use(profile pprofile.Profile) error {
 		return err
 	}
 	samples := profile.Samples()
-	w.samples.stacks.begin(w.tables.SizesBefore().Stacks)
+	w.samples.stacks.begin(w.pd.Dictionary().StackTable().Len())
 	for i := range samples.Len() {
 		if err := w.useSample(samples.At(i)); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)

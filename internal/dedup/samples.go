@@ -100,7 +100,7 @@ func (w *work) samplesEqual(samples pprofile.SampleSlice) bool {
 // identity of the others is unique, so no lookup is necessary for them.
 func (w *work) countStacks(samples pprofile.SampleSlice) (sharing int) {
 	s := &w.samples
-	s.stacks.begin(w.tables.SizesBefore().Stacks)
+	s.stacks.begin(w.pd.Dictionary().StackTable().Len())
 	for i := range samples.Len() {
 		sample := samples.At(i)
 		if w.isZero(sample) {

@@ -51,8 +51,6 @@ func (w *work) run() error {
 		w.stats.ProfilesIn++
 		w.stats.SamplesIn += profile.Samples().Len()
 	}
-	w.tables.Rebase(w.pd.Dictionary())
-	w.stats.EntriesIn = w.tables.SizesBefore()
 	w.repairText()
 	w.dropPartialLinks()
 	w.dropEmptyProfiles()
@@ -68,7 +66,6 @@ func (w *work) run() error {
 			return err
 		}
 	}
-	w.stats.EntriesOut = w.tables.SizesAfter()
 	w.stats.TablesChanged = w.stats.Changed || w.tables.Changed()
 	timesChange := w.planTimes()
 	if w.tables.Changed() || w.samplesChange() || w.containersChange() || timesChange {

@@ -41,7 +41,7 @@ type Builder struct {
 
 	// counted is the memory of tables of these sizes. Many calls of Bytes add nothing to them.
 	counted struct {
-		tables        Sizes
+		tables        Lengths
 		lines, frames int
 		bytes         int64
 	}
@@ -50,12 +50,12 @@ type Builder struct {
 // New returns a Builder whose tables contain only the zero entry.
 func New() *Builder {
 	b := &Builder{}
-	b.Reset(Sizes{})
+	b.Reset(Lengths{})
 	return b
 }
 
-// Reset removes all entries except entry 0, and keeps the memory for the next dictionary.
-func (b *Builder) Reset(expect Sizes) {
+// Reset removes all entries except entry 0, and keeps the memory for the next dictionary. Expected lengths only avoid reallocations.
+func (b *Builder) Reset(expect Lengths) {
 	clear(b.strings)
 	clear(b.attributes)
 	b.strings = b.strings[:0]
@@ -70,19 +70,19 @@ func (b *Builder) Reset(expect Sizes) {
 	b.attributes = b.attributes[:0]
 	b.links = b.links[:0]
 
-	b.stringIndex.reset(expect.Strings)
-	b.functionIndex.reset(expect.Functions)
-	b.mappingIndex.reset(expect.Mappings)
-	b.locationIndex.reset(expect.Locations)
-	b.stacks.Reset(expect.Stacks)
-	b.attributeIndex.reset(expect.Attributes)
-	b.linkIndex.reset(expect.Links)
+	b.stringIndex.reset(expect[Strings])
+	b.functionIndex.reset(expect[Functions])
+	b.mappingIndex.reset(expect[Mappings])
+	b.locationIndex.reset(expect[Locations])
+	b.stacks.Reset(expect[Stacks])
+	b.attributeIndex.reset(expect[Attributes])
+	b.linkIndex.reset(expect[Links])
 	// These are entry 0 of each table.
-	b.strings = slices.Grow(b.strings, expect.Strings+1)
-	b.functions = slices.Grow(b.functions, expect.Functions+1)
-	b.locations = slices.Grow(b.locations, expect.Locations+1)
-	b.linesEnds = slices.Grow(b.linesEnds, expect.Locations+1)
-	b.locationAttributes.ends = slices.Grow(b.locationAttributes.ends, expect.Locations+1)
+	b.strings = slices.Grow(b.strings, expect[Strings]+1)
+	b.functions = slices.Grow(b.functions, expect[Functions]+1)
+	b.locations = slices.Grow(b.locations, expect[Locations]+1)
+	b.linesEnds = slices.Grow(b.linesEnds, expect[Locations]+1)
+	b.locationAttributes.ends = slices.Grow(b.locationAttributes.ends, expect[Locations]+1)
 
 	b.String("")
 	b.Function(Function{})
@@ -101,8 +101,8 @@ func (b *Builder) ExpectParts(lines, frames int) {
 }
 
 // Len returns the lengths of the tables, including entry 0.
-func (b *Builder) Len() Sizes {
-	return Sizes{
+func (b *Builder) Len() Lengths {
+	return Lengths{
 		Strings:    len(b.strings),
 		Functions:  len(b.functions),
 		Mappings:   len(b.mappings),

@@ -15,7 +15,7 @@ import (
 
 // requireSame compares every entry of a Builder with the oracle's.
 func requireSame(t require.TestingT, want *tables, b *Builder) {
-	require.Equal(t, Sizes{
+	require.Equal(t, Lengths{
 		Strings: len(want.strings.entries), Functions: len(want.functions.entries), Mappings: len(want.mappings.entries),
 		Locations: len(want.locations.entries), Stacks: len(want.stacks.entries), Attributes: len(want.attributes.entries),
 		Links: len(want.links.entries),
@@ -112,7 +112,7 @@ func TestNewBuilderHoldsZeroEntries(t *testing.T) {
 func used() *Builder {
 	b := New()
 	fillEach(b, 3)
-	b.Reset(Sizes{Strings: 1000})
+	b.Reset(Lengths{Strings: 1000})
 	return b
 }
 
@@ -153,7 +153,7 @@ func TestBorrowedBytes(t *testing.T) {
 		require.Equal(t, index, b.String(want[i]))
 	}
 	kept := b.StringAt(indices[1])
-	b.Reset(Sizes{})
+	b.Reset(Lengths{})
 	b.StringBytes([]byte(strings.Repeat("?", 100)))
 	assert.Equal(t, want[1], kept, "a string stays valid after Reset")
 }
@@ -168,7 +168,7 @@ func TestWrittenTablesAreTheirOwn(t *testing.T) {
 	b.WriteTo(d)
 	before := bytesOf(t, d)
 	list.Slice().At(0).SetStr("changed")
-	b.Reset(Sizes{})
+	b.Reset(Lengths{})
 	fillEach(b, 9)
 	b.WriteTo(pprofile.NewProfilesDictionary())
 	assert.Equal(t, before, bytesOf(t, d))

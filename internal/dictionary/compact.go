@@ -168,17 +168,5 @@ func (c *Compactor) Changed() bool { return c.changed }
 // a message.
 func (c *Compactor) Renumbered() bool { return c.renumbered }
 
-// SizesBefore returns the lengths of the tables at Reset.
-func (c *Compactor) SizesBefore() Sizes { return LengthsOf(c.source).Sizes() }
-
-// SizesAfter returns the lengths of the tables after Apply.
-func (c *Compactor) SizesAfter() Sizes {
-	var kept Lengths
-	for t := range c.of {
-		kept[t] = c.of[t].kept
-	}
-	return kept.Sizes()
-}
-
-// Rebase continues with a copy of the dictionary, or sets the dictionary of SizesBefore.
+// Rebase continues with a copy of the dictionary.
 func (c *Compactor) Rebase(copied pprofile.ProfilesDictionary) { c.source = copied }

@@ -48,8 +48,9 @@ func TestLargeTables(t *testing.T) {
 	}
 	assert.Equal(t, int32(broken+distinct), c.FindStack(broken+distinct))
 	assert.Negative(t, c.of[Locations].first[broken])
-	assert.Equal(t, Sizes{
+	c.Apply()
+	assert.Equal(t, Lengths{
 		Strings: 1 + distinct, Functions: 1 + distinct, Mappings: 1, Locations: 1 + distinct, Stacks: 1 + distinct,
 		Attributes: 1, Links: 1,
-	}, c.SizesAfter())
+	}, LengthsOf(source))
 }

@@ -81,7 +81,7 @@ func TestCompact(t *testing.T) {
 		assert.Equal(t, int32(1), sample.LinkIndex())
 	}
 	d := pd.Dictionary()
-	assert.Equal(t, Sizes{Strings: 3, Functions: 2, Mappings: 2, Locations: 2, Stacks: 2, Attributes: 3, Links: 2}, LengthsOf(d).Sizes())
+	assert.Equal(t, Lengths{Strings: 3, Functions: 2, Mappings: 2, Locations: 2, Stacks: 2, Attributes: 3, Links: 2}, LengthsOf(d))
 	assert.Equal(t, []string{"", "text", "other"}, d.StringTable().AsRaw())
 	assert.Equal(t, []int32{1, 0, 1}, d.StackTable().At(1).LocationIndices().AsRaw())
 	location := d.LocationTable().At(1)

@@ -36,15 +36,15 @@ const (
 // slotBytes is the maximum memory of an index for each entry, also while the index grows: up to four slots.
 const slotBytes = 6 * 8
 
-// Bytes returns the maximum memory of tables of these sizes, in a Builder that was reset with them and in the message,
+// Bytes returns the maximum memory of tables of these lengths, in a Builder that was reset with them and in the message,
 // without texts, attributes and links. lines and frames are those of all locations and stacks.
-func (s Sizes) Bytes(lines, frames int) int64 {
-	return int64(s.Strings)*(messageString+16) + indexBytes(s.Strings) +
-		int64(s.Functions)*(messageFunction+sizeOf[Function]()) + indexBytes(s.Functions) +
-		int64(s.Mappings)*(messageMapping+growing*(sizeOf[Mapping]()+8+16)+slotBytes) +
-		int64(s.Locations)*(messageLocation+sizeOf[Location]()+8+8+4) + indexBytes(s.Locations) +
+func (l Lengths) Bytes(lines, frames int) int64 {
+	return int64(l[Strings])*(messageString+16) + indexBytes(l[Strings]) +
+		int64(l[Functions])*(messageFunction+sizeOf[Function]()) + indexBytes(l[Functions]) +
+		int64(l[Mappings])*(messageMapping+growing*(sizeOf[Mapping]()+8+16)+slotBytes) +
+		int64(l[Locations])*(messageLocation+sizeOf[Location]()+8+8+4) + indexBytes(l[Locations]) +
 		int64(lines)*(messageLine+2*sizeOf[Line]()) +
-		int64(s.Stacks)*(messageStack+8) + indexBytes(s.Stacks) +
+		int64(l[Stacks])*(messageStack+8) + indexBytes(l[Stacks]) +
 		int64(frames)*(messageFrame+4)
 }
 
@@ -58,7 +58,7 @@ func (b *Builder) Bytes() int64 {
 	c, tables, lines, frames := &b.counted, b.Len(), len(b.lines), len(b.stacks.lists.items)
 	if tables != c.tables || lines != c.lines || frames != c.frames {
 		c.tables, c.lines, c.frames = tables, lines, frames
-		c.bytes = tables.Bytes(lines, frames) + int64(tables.Attributes)*AttributeBytes + int64(tables.Links)*LinkBytes
+		c.bytes = tables.Bytes(lines, frames) + int64(tables[Attributes])*AttributeBytes + int64(tables[Links])*LinkBytes
 	}
 	return c.bytes + b.keptBytes + b.keptBytes/2
 }

@@ -107,7 +107,7 @@ func TestBuilderAgainstOracle(t *testing.T) {
 	reused := New() // no entry of one run is left in the next
 	rapid.Check(t, func(t *rapid.T) {
 		want, b, again := newOracle(), New(), reused
-		again.Reset(Sizes{Strings: rapid.IntRange(0, 100).Draw(t, "expected strings")})
+		again.Reset(Lengths{Strings: rapid.IntRange(0, 100).Draw(t, "expected strings")})
 		for range rapid.IntRange(0, 80).Draw(t, "operations") {
 			add := drawOperation(t, want)
 			index := add(b)

@@ -48,16 +48,6 @@ func LengthsOf(d pprofile.ProfilesDictionary) Lengths {
 	}
 }
 
-// Sizes are the lengths of tables by name. Expected sizes only avoid reallocations.
-type Sizes struct {
-	Strings, Functions, Mappings, Locations, Stacks, Attributes, Links int
-}
-
-// Sizes returns the lengths by name.
-func (l Lengths) Sizes() Sizes {
-	return Sizes{l[Strings], l[Functions], l[Mappings], l[Locations], l[Stacks], l[Attributes], l[Links]}
-}
-
 // IndexError is the error for an index that its table does not have.
 type IndexError struct {
 	Table string

@@ -69,8 +69,8 @@ func (t *decoding) addStack(frames *reader.Frames) int32 {
 
 // The largest numbers of entries that a stack and a frame add to the dictionary.
 var (
-	stackSizes = dictionary.Sizes{Stacks: 2}
-	frameSizes = dictionary.Sizes{Strings: 2, Functions: 2, Locations: 2}
+	stackSizes = dictionary.Lengths{dictionary.Stacks: 2}
+	frameSizes = dictionary.Lengths{dictionary.Strings: 2, dictionary.Functions: 2, dictionary.Locations: 2}
 )
 
 // frameEntry is an entry of decoding.frames: a frame of a chunk and its location.

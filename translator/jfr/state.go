@@ -81,7 +81,7 @@ func (t *decoding) release() (bytes int) {
 	t.last.settings = nil
 	t.settings, t.firstSettings, t.scopes, t.threads = nil, nil, scopes{}, nil
 	t.meter = meter.Meter{}
-	t.dict.Reset(dictionary.Sizes{})
+	t.dict.Reset(dictionary.Lengths{})
 	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.samples) + frameEntryBytes<<frameBits + scratch.Bytes(t.attributes) + int(t.dict.Kept())
 	for i := range t.lists {
 		bytes += t.lists[i].Kept()

@@ -20,15 +20,15 @@ const (
 // useTables counts the memory that the sizes of the tables require.
 func (t *decoding) useTables(payload []byte) error {
 	w := &t.wire
-	sizes := dictionary.Sizes{
-		Strings:   w.NumStrings(),
-		Functions: len(w.Functions),
-		Mappings:  len(w.Mappings),
-		Locations: len(w.Locations),
-		Stacks:    len(w.Samples),
+	sizes := dictionary.Lengths{
+		dictionary.Strings:   w.NumStrings(),
+		dictionary.Functions: len(w.Functions),
+		dictionary.Mappings:  len(w.Mappings),
+		dictionary.Locations: len(w.Locations),
+		dictionary.Stacks:    len(w.Samples),
 	}
 	if !t.opts.KeepUnreferencedMappings {
-		sizes.Mappings = min(sizes.Mappings, sizes.Locations)
+		sizes[dictionary.Mappings] = min(sizes[dictionary.Mappings], sizes[dictionary.Locations])
 	}
 	texts := 8 * int64(w.NumStrings())
 	text := int64(w.StringBytes()) + int64(w.StringBytes())/2

@@ -68,7 +68,7 @@ func (t *decoding) release() (bytes int) {
 	}
 	clear(t.labels.byName)
 	if t.dict != nil {
-		t.dict.Reset(dictionary.Sizes{})
+		t.dict.Reset(dictionary.Lengths{})
 	}
 	return int(t.kept())
 }
@@ -110,11 +110,11 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if err != nil {
 		return pprofile.Profiles{}, err
 	}
-	t.dict.Reset(dictionary.Sizes{
-		Strings:   w.NumStrings(),
-		Functions: len(w.Functions),
-		Locations: len(w.Locations),
-		Stacks:    len(w.Samples),
+	t.dict.Reset(dictionary.Lengths{
+		dictionary.Strings:   w.NumStrings(),
+		dictionary.Functions: len(w.Functions),
+		dictionary.Locations: len(w.Locations),
+		dictionary.Stacks:    len(w.Samples),
 	})
 	t.dict.ExpectParts(len(w.Lines), len(w.LocationIDs))
 	t.tables.Begin()

@@ -102,10 +102,10 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func
 		return err
 	}
 	source := pd.Dictionary()
-	t.dict.Reset(dictionary.Sizes{
-		Strings:    source.StringTable().Len(),
-		Attributes: source.AttributeTable().Len(),
-		Links:      source.LinkTable().Len(),
+	t.dict.Reset(dictionary.Lengths{
+		dictionary.Strings:    source.StringTable().Len(),
+		dictionary.Attributes: source.AttributeTable().Len(),
+		dictionary.Links:      source.LinkTable().Len(),
 	})
 	t.importer.reset(t.dict, source)
 	t.source.reset(source, &t.importer)
@@ -118,7 +118,7 @@ func (t *encoding) release() (bytes int) {
 	clear(t.groups[:cap(t.groups)])
 	clear(t.faults[:cap(t.faults)])
 	t.memory = encodeMemory{}
-	t.dict.Reset(dictionary.Sizes{})
+	t.dict.Reset(dictionary.Lengths{})
 	t.importer.release()
 	t.source.release()
 	return t.kept()

@@ -55,7 +55,7 @@ func TestImporter(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, dictionary.Sizes{Strings: 2, Functions: 1, Mappings: 1, Locations: 1, Stacks: 1, Attributes: 2, Links: 2}, builder.Len())
+	assert.Equal(t, dictionary.Lengths{dictionary.Strings: 2, dictionary.Functions: 1, dictionary.Mappings: 1, dictionary.Locations: 1, dictionary.Stacks: 1, dictionary.Attributes: 2, dictionary.Links: 2}, builder.Len())
 
 	list := pcommon.NewInt32Slice()
 	list.Append(3, 0, 2, 1)

@@ -98,7 +98,7 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j.stacks.begin(t.source.stacks.Len())
 	j.lostTimestamps, j.size = 0, 0
 	t.locals.begin(t)
-	t.labels.beginPayload(t.dict.Len().Attributes, scope)
+	t.labels.beginPayload(t.dict.NumAttributes(), scope)
 	j.order = sampleTypeOrder(scope, len(g.profiles))
 	for _, position := range j.order {
 		t.valueType(g.profiles[position].sampleType) // they are the first strings
@@ -162,7 +162,7 @@ func (t *encoding) joinSample(sample pprofile.Sample, column int) (err error) {
 func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdentity, column int) error {
 	j := &t.joining
 	values := sample.Values()
-	attributes := t.dict.Len().Attributes + sample.TimestampsUnixNano().Len()
+	attributes := t.dict.NumAttributes() + sample.TimestampsUnixNano().Len()
 	if err := j.attributesReused.growTo(&t.memory, attributeMemory*attributes); err != nil {
 		return err
 	}

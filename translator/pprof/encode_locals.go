@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -34,7 +35,7 @@ type numbering struct {
 type stampedNumber struct{ generation, number uint32 }
 
 func (l *locals) begin(t *encoding) {
-	l.strings.begin(t.dict.Len().Strings)
+	l.strings.begin(t.dict.Len()[dictionary.Strings])
 	l.functions.begin(t.source.functions.Len())
 	l.locations.begin(t.source.locations.Len())
 	l.mappings.begin(t.source.mappings.Len())

@@ -125,9 +125,9 @@ const (
 // message, and the largest dictionary that can result. Attributes are reserved one by one.
 func (t *decoding) reserveTables(columns int) *refusal {
 	w, c := &t.wire, &t.memory
-	sizes := dictionary.Sizes{
-		Strings: w.NumStrings(), Functions: len(w.Functions), Mappings: min(len(w.Mappings), len(w.Locations)),
-		Locations: len(w.Locations), Stacks: len(w.Samples),
+	sizes := dictionary.Lengths{
+		dictionary.Strings: w.NumStrings(), dictionary.Functions: len(w.Functions), dictionary.Mappings: min(len(w.Mappings), len(w.Locations)),
+		dictionary.Locations: len(w.Locations), dictionary.Stacks: len(w.Samples),
 	}
 	events := int64(len(w.Samples))
 	c.record = c.body + w.Bytes() + tables.Bytes(w) + stringBytes*int64(w.NumStrings()) + 12*events + events*(eventBytes+40*int64(columns))
@@ -164,7 +164,7 @@ func (t *decoding) allLabels() (n int64) {
 // reserveText reserves the memory for the translation of a text record, and for its group if that is new.
 func (t *decoding) reserveText(newGroup bool) *refusal {
 	n := len(t.text.frames)
-	sizes := dictionary.Sizes{Strings: 2 * n, Functions: n, Locations: n, Stacks: 1}
+	sizes := dictionary.Lengths{dictionary.Strings: 2 * n, dictionary.Functions: n, dictionary.Locations: n, dictionary.Stacks: 1}
 	message := t.recordAttributeBytes() + sampleBytes + eventBytes
 	working := int64(0)
 	if newGroup {

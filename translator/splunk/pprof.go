@@ -58,10 +58,10 @@ func (t *decoding) translatePprof() *refusal {
 	if t.result.PprofRecords+t.result.TextRecords == 0 {
 		// Usually there is only this profile. Its size is an estimate for the capacity, within bounds.
 		const most = 1 << 16
-		t.dict.Reset(dictionary.Sizes{
-			Strings:   min(w.NumStrings(), most),
-			Functions: min(len(w.Functions), most),
-			Locations: min(len(w.Locations), most),
+		t.dict.Reset(dictionary.Lengths{
+			dictionary.Strings:   min(w.NumStrings(), most),
+			dictionary.Functions: min(len(w.Functions), most),
+			dictionary.Locations: min(len(w.Locations), most),
 		})
 		t.leftovers = false
 	}

@@ -87,7 +87,7 @@ func (t *decoding) release() (bytes int) {
 	t.payload, t.pprof, t.native = nil, nil, 0
 	t.wire.Reset()
 	t.tables.Release()
-	t.dict.Reset(dictionary.Sizes{})
+	t.dict.Reset(dictionary.Lengths{})
 	t.groups.release()
 	t.memory = requestMemory{}
 	return t.bytes()
