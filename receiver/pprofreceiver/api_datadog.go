@@ -5,13 +5,10 @@ package pprofreceiver
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/datadog"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -25,8 +22,6 @@ const (
 
 	// datadogOtherParts is the number of parts that an upload can have in addition to its profiles.
 	datadogOtherParts = 32
-	// partBytes is the memory for parsing the header of a part.
-	partBytes = 16 << 10
 )
 
 // datadogNames maps tags to the attributes of the semantic conventions.
@@ -41,18 +36,8 @@ var datadogNames = map[string]string{
 // agentNames does the same for the tags that an agent adds. They apply if the program does not set its own.
 var agentNames = map[string]string{"host": "host.name", "default_env": "deployment.environment.name"}
 
-// datadogAPI is the API of the Datadog agent for profilers, and of Datadog for agents: a form with several profiles.
-type datadogAPI bool
-
-func (datadogAPI) newAPI(s *server) *api {
-	return &api{
-		paths: []string{"/profiling/v1/input", "/api/v2/profile"},
-		read:  s.readDatadog, succeed: succeedOK, fail: failText,
-	}
-}
-
 func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
-	boundary, isForm, err := form.Boundary(r.Header.Get("Content-Type"))
+	boundary, isForm, err := formBoundary(r.Header.Get("Content-Type"))
 	switch {
 	case err != nil:
 		return err
@@ -62,10 +47,7 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
-	if body, err = payloads.memory.inflate(body, s.intake.limits.InflatedBytes); err != nil {
-		return err
-	}
-	upload, err := readUpload(payloads.memory, form.NewReader(body, boundary, s.intake.limits.Payloads+datadogOtherParts))
+	upload, err := s.readUpload(payloads.memory, body, boundary)
 	if err != nil {
 		return err
 	}
@@ -84,63 +66,53 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 // upload is the content of a form. The event describes the profiles, and is the last part.
 type upload struct {
 	event    datadog.Event
-	profiles []form.Part
+	profiles []formPart
 	ignored  int
 }
 
-func readUpload(m *requestMemory, parts *form.Reader) (u upload, err error) {
+func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u upload, err error) {
 	// Older profilers describe the profiles in fields, without an event.
 	var fields datadog.Event
 	hasEvent := false
-	for {
-		part, err := parts.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return upload{}, err
-		}
-		if err := m.Use(partBytes); err != nil {
-			return upload{}, err
-		}
+	err = s.readForm(m, body, boundary, s.intake.limits.Payloads+datadogOtherParts, func(part formPart) (err error) {
 		switch name := attachmentName(part); {
-		case part.Name == fieldEvent:
+		case part.name == fieldEvent:
 			// Parsing copies its texts at most twice. One copy stays.
-			if err := m.Use(2 * int64(len(part.Content))); err != nil {
-				return upload{}, err
-			}
-			if u.event, err = datadog.ParseEvent(part.Content); err != nil {
-				return upload{}, refuse(malformedUnless(err), "%w", err)
+			if err := m.Use(2 * int64(len(part.content))); err != nil {
+				return err
 			}
 			hasEvent = true
-		case datadog.IsField(part.Name):
-			if err := m.Use(int64(len(part.Content))); err != nil {
-				return upload{}, err
+			u.event, err = datadog.ParseEvent(part.content)
+		case datadog.IsField(part.name):
+			if err := m.Use(int64(len(part.content))); err != nil {
+				return err
 			}
-			if err := fields.SetField(part.Name, string(part.Content)); err != nil {
-				return upload{}, refuse(malformedUnless(err), "%w", err)
-			}
+			err = fields.SetField(part.name, string(part.content))
 		case strings.HasSuffix(name, suffixPprof), strings.HasSuffix(name, suffixJFR):
 			u.profiles = append(u.profiles, part)
 		default:
 			u.ignored++
 		}
-	}
+		if err != nil {
+			return refuse(malformedUnless(err), "%w", err)
+		}
+		return nil
+	})
 	if !hasEvent {
 		u.event = fields
 	}
-	return u, nil
+	return u, err
 }
 
 // attachmentName returns the name of a file. Older profilers have it in the name of the field: data[cpu.pprof].
-func attachmentName(part form.Part) string {
-	if name, found := strings.CutPrefix(strings.TrimSuffix(part.Name, "]"), "data["); found {
+func attachmentName(part formPart) string {
+	if name, found := strings.CutPrefix(strings.TrimSuffix(part.name, "]"), "data["); found {
 		return name
 	}
-	if part.FileName != "" {
-		return part.FileName
+	if part.fileName != "" {
+		return part.fileName
 	}
-	return part.Name
+	return part.name
 }
 
 func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, source pprof.Source) error {
@@ -154,7 +126,7 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 		if strings.HasSuffix(attachmentName(part), suffixJFR) {
 			format = s.intake.jfrFormat(nil, 0)
 		}
-		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: format, content: part.Content, source: ofPart, times: span}); err != nil {
+		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: format, content: part.content, source: ofPart, times: span}); err != nil {
 			return err
 		}
 	}

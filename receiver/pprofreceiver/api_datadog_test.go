@@ -171,7 +171,7 @@ func TestDatadogRefusals(t *testing.T) {
 		"1 MB tag":        {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, says: "the limit is 16384"},
 		"bad jfr":         {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 400, says: "main.jfr: malformed JFR recording"},
 		"10,000 parts":    {body: formOf("b", many...), headers: asForm, status: 413, says: "more than 288 parts"},
-		"truncated":       {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "ends within part"},
+		"truncated":       {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "unexpected EOF"},
 		"too many tags":   {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},
 		"agent's tags":    {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, says: "128 labels"},
 		"wrong boundary":  {body: formOf("c", "cpu.pprof", good, "event", event), headers: asForm, status: 400, says: `boundary "b"`},

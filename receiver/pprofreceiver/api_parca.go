@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -17,17 +16,6 @@ const (
 
 	parcaGatewayPath = "/api/profiles/writeraw"
 )
-
-// parcaAPI is Parca's WriteRaw, over gRPC or Connect, and as JSON at the path of Parca's gateway.
-type parcaAPI bool
-
-func (parcaAPI) newAPI(s *server) *api {
-	return &api{
-		paths:   []string{"/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", parcaGatewayPath},
-		read:    s.readCall(procedure{message: push.WriteRawRequest, describe: describeParca}),
-		succeed: succeedCall, fail: failParca,
-	}
-}
 
 // describeParca sets the resource from labels. Without a label for the service name, it uses the label job, as
 // OpenTelemetry does for Prometheus.

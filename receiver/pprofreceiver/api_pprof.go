@@ -17,20 +17,12 @@ import (
 const (
 	queryFormat     = "format"
 	querySampleType = "sample_type"
-
-	typeForm = "multipart/form-data"
 )
 
 // queryParameters are the parameters of this API, see [configcheck.Parameter].
 var queryParameters = []string{queryServiceName, queryResourcePrefix, queryProfileName, queryFormat, querySampleType}
 
-// pprofAPI accepts a body that is one profile. The query and headers describe it.
-type pprofAPI bool
-
-func (pprofAPI) newAPI(s *server) *api {
-	return &api{paths: []string{s.cfg.Path}, read: s.readPprof, succeed: succeedEmpty, fail: failText}
-}
-
+// readPprof reads a body that is one profile. The query and headers describe it.
 func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 	if err := checkEncoding(r, body); err != nil {
 		return err

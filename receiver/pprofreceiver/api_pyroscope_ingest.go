@@ -4,14 +4,13 @@
 package pprofreceiver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -39,16 +38,6 @@ const (
 // pyroscopeNames maps labels of Pyroscope to the attributes of the semantic conventions.
 var pyroscopeNames = map[string]string{labelServiceName: attributeServiceName}
 
-// pyroscopeIngestAPI is Pyroscope's older API: one profile, in a form or as the body, described by the query.
-type pyroscopeIngestAPI bool
-
-func (pyroscopeIngestAPI) newAPI(s *server) *api {
-	return &api{
-		paths: []string{"/ingest", "/pyroscope/ingest"},
-		read:  s.readIngest, succeed: succeedOK, fail: failIngest,
-	}
-}
-
 func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 	query := r.URL.Query()
 	source, err := s.newSource(r)
@@ -66,7 +55,7 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
-	boundary, isForm, err := form.Boundary(contentType)
+	boundary, isForm, err := formBoundary(contentType)
 	_, isText := format.(textFormat)
 	switch {
 	case err != nil:
@@ -76,10 +65,7 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	case isText:
 		return refuse(classUnknownFormat, "format %.32q is not supported in a form, only %q is", query.Get("format"), formatPprof)
 	}
-	if body, err = payloads.memory.inflate(body, s.intake.limits.InflatedBytes); err != nil {
-		return err
-	}
-	return s.readIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
+	return s.readIngestForm(ctx, payloads, body, boundary, source, query)
 }
 
 // setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. A pprof
@@ -112,46 +98,41 @@ func ingestTimes(query url.Values) (t times) {
 }
 
 // readIngestForm reads the fields of a form, in any order.
-func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *form.Reader, source pprof.Source, query url.Values) error {
+func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byte, boundary string, source pprof.Source, query url.Values) error {
 	var profile, recording, labels []byte
 	found := false
-	for {
-		part, err := fields.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		switch part.Name {
+	err := s.readForm(payloads.memory, body, boundary, maxIngestParts, func(part formPart) error {
+		switch part.name {
 		case fieldProfile:
 			if found {
 				return refuse(classMalformed, "the form has more than one field %q", fieldProfile)
 			}
-			profile, found = part.Content, true
+			profile, found = part.content, true
 		case fieldSampleTypes:
-			if err := payloads.memory.Need(sampleTypesFactor * int64(len(part.Content))); err != nil {
+			if err := payloads.memory.Need(sampleTypesFactor * int64(len(part.content))); err != nil {
 				return err
 			}
-			name, err := pyroscope.ProfileName(part.Content)
+			name, err := pyroscope.ProfileName(part.content)
 			if err != nil {
 				return refuse(malformedUnless(err), "%w", err)
 			}
-			if name != "" {
-				source.ProfileName = name
-			}
+			source.ProfileName = cmp.Or(name, source.ProfileName)
 		case fieldPrevious:
 			return refuse(classUnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not supported, update the client", fieldPrevious)
 		case fieldJFR:
 			if recording != nil {
 				return refuse(classMalformed, "the form has more than one field %q", fieldJFR)
 			}
-			recording = part.Content
+			recording = part.content
 		case fieldLabels:
-			labels = part.Content
+			labels = part.content
 		default:
 			payloads.metrics.ignored(ctx, 1)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	format := s.pprof
 	switch {

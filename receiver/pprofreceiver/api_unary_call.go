@@ -33,15 +33,9 @@ const (
 	grpcPrefix = 5
 )
 
-// procedure is an RPC over Connect or gRPC. The request is one message, and the response is empty.
-type procedure struct {
-	message push.Message
-	// describe sets the labels of a series on a source.
-	describe func(source *pprof.Source, labels []label.Label)
-}
-
-// readCall adds the profiles of a call to the batch. An invalid profile does not affect the others.
-func (s *server) readCall(p procedure) func(context.Context, *http.Request, *batch, []byte) error {
+// readCall reads an RPC over Connect or gRPC, whose request is one message and whose response is empty. describe sets the labels of a
+// series on a source. An invalid profile does not affect the others.
+func (s *server) readCall(kind push.Message, describe func(*pprof.Source, []label.Label)) func(context.Context, *http.Request, *batch, []byte) error {
 	return func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 		if err := checkEncoding(r, body); err != nil {
 			return err
@@ -50,9 +44,9 @@ func (s *server) readCall(p procedure) func(context.Context, *http.Request, *bat
 		if err != nil {
 			return err
 		}
-		read := p.message.Read
+		read := kind.Read
 		if mediaType(r) == typeJSON {
-			read = p.message.ReadJSON
+			read = kind.ReadJSON
 		}
 		limit := s.intake.limits.Payloads
 		series, err := read(message, push.Limits{MaxSeries: limit, MaxProfiles: limit, Memory: payloads.memory.Meter})
@@ -67,7 +61,7 @@ func (s *server) readCall(p procedure) func(context.Context, *http.Request, *bat
 			source := ofRequest
 			source.Resource = pcommon.NewMap()
 			ofRequest.Resource.CopyTo(source.Resource)
-			p.describe(&source, one.Labels)
+			describe(&source, one.Labels)
 			for j, profile := range one.Profiles {
 				if err := payloads.addOneOf(ctx, fmt.Sprintf("series[%d].samples[%d]", i, j), payload{format: s.pprof, content: profile, source: source}); err != nil {
 					return err
@@ -76,6 +70,10 @@ func (s *server) readCall(p procedure) func(context.Context, *http.Request, *bat
 		}
 		return nil
 	}
+}
+
+func describePyroscope(source *pprof.Source, labels []label.Label) {
+	setFromLabels(source, labels, pyroscopeNames)
 }
 
 // message returns the message of a call, without prefix and compression.

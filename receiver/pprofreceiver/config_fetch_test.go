@@ -96,7 +96,6 @@ func TestLoadFetchAll(t *testing.T) {
 	assert.Equal(t, DeltaOff, self.Delta)
 	assert.EqualValues(t, 1000, cfg.Remote.Get().MaxResponseSize)
 	assert.EqualValues(t, 2000, cfg.Scrape.Get().MaxResponseSize)
-	assert.Equal(t, 3, cfg.Scrape.Get().MaxConcurrentProfiles)
 }
 
 // creatorConfig changes a configuration like the receiver_creator: it tests whether there is a key endpoint, and sets it

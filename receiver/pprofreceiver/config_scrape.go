@@ -25,8 +25,8 @@ const (
 	defaultScrapeJitter   = 5 * time.Second
 	defaultScrapeSeconds  = 10
 	defaultPathPrefix     = "/debug/pprof"
-	// defaultScrapeAtOnce is enough to use a few processors.
-	defaultScrapeAtOnce = 8
+	// maxConcurrentProfiles is how many profiles are processed at a time. It is enough to use a few processors.
+	maxConcurrentProfiles = 8
 )
 
 // ScrapeConfig configures fetching several profiles from several targets.
@@ -56,9 +56,6 @@ type ScrapeConfig struct {
 
 	// MaxResponseSize is the largest answer in bytes.
 	MaxResponseSize int64 `mapstructure:"max_response_size" unit:"bytes"`
-
-	// MaxConcurrentProfiles is how many profiles are processed at a time.
-	MaxConcurrentProfiles int `mapstructure:"max_concurrent_profiles"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -110,13 +107,18 @@ func defaultScrapeConfig() ScrapeConfig {
 		Seconds:         defaultScrapeSeconds,
 		Delta:           DeltaComputed,
 		PathPrefix:      defaultPathPrefix,
-		MaxResponseSize: defaultMaxResponseSize, MaxConcurrentProfiles: defaultScrapeAtOnce,
+		MaxResponseSize: defaultMaxResponseSize,
 	}
 	cfg.Schedule.CollectionInterval, cfg.Schedule.Jitter = defaultScrapeInterval, defaultScrapeJitter
 	for _, name := range selfProfiles {
 		cfg.Profiles = append(cfg.Profiles, ScrapedProfile{Name: name})
 	}
 	return cfg
+}
+
+// Replaced has the option of earlier versions, and what to do instead.
+func (*ScrapeConfig) Replaced() map[string]string {
+	return map[string]string{"max_concurrent_profiles": fmt.Sprintf("remove it: %d profiles are processed at a time", maxConcurrentProfiles)}
 }
 
 // UnmarshalText reads a name alone.
@@ -140,7 +142,6 @@ func (cfg *ScrapeConfig) Validate() error {
 	if cfg.HTTP.Endpoint != "" {
 		errs = append(errs, errors.New("endpoint belongs to a target: targets: [{endpoint: ...}]"))
 	}
-	errs = append(errs, configcheck.Positive("max_concurrent_profiles", cfg.MaxConcurrentProfiles))
 	if len(cfg.Targets) == 0 && len(cfg.Discovery) == 0 {
 		errs = append(errs, errors.New("targets must not be empty, unless discovery names an extension"))
 	}

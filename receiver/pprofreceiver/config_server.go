@@ -26,7 +26,9 @@ const (
 	defaultWriteTimeout          = time.Minute
 	defaultMaxConnections        = 1000
 	defaultMaxConcurrentRequests = 64
-	defaultConcurrencyWait       = 5 * time.Second
+
+	// concurrencyWait is how long a request above the limits of concurrent requests waits before it is refused.
+	concurrencyWait = 5 * time.Second
 
 	// retryAfter is after how many seconds a client should repeat a request that was refused for now.
 	retryAfter = "5"
@@ -74,9 +76,6 @@ type ServerConfig struct {
 	// TenantFrom determines what identifies the tenant of a request.
 	TenantFrom TenantFrom `mapstructure:"tenant_from"`
 
-	// ConcurrencyWait is how long a request above these limits waits before it is refused.
-	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
-
 	// LegacyFormats accepts the text and binary formats, older than profile.proto, that google/pprof reads.
 	LegacyFormats bool `mapstructure:"legacy_formats"`
 
@@ -100,17 +99,17 @@ func defaultServerConfig() ServerConfig {
 	return ServerConfig{
 		HTTP:                  http,
 		Path:                  defaultPath,
-		APIs:                  allAPIs(),
+		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true, PyroscopePush: true, Datadog: true, Parca: true},
 		MaxConnections:        defaultMaxConnections,
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
 		TenantFrom:            TenantFromHeader,
-		ConcurrencyWait:       defaultConcurrencyWait,
 	}
 }
 
 // Replaced has the options of earlier versions, and what to do instead.
 func (*ServerConfig) Replaced() map[string]string {
 	return map[string]string{
+		"concurrency_wait":     fmt.Sprintf("remove it: a request above max_concurrent_requests waits for %s", concurrencyWait),
 		"max_concurrent_bytes": "the extension memory_budget limits the memory of all requests",
 		"retry_after":          "remove it: retryable refusals have Retry-After: " + retryAfter,
 	}
@@ -138,7 +137,6 @@ func (cfg *ServerConfig) Validate() error {
 	if cfg.TenantFrom == TenantFromAuth && !cfg.HTTP.Auth.HasValue() {
 		errs = append(errs, fmt.Errorf("tenant_from %q needs auth", cfg.TenantFrom))
 	}
-	errs = append(errs, configcheck.NotNegative("concurrency_wait", cfg.ConcurrencyWait))
 	if write := cfg.HTTP.WriteTimeout; write > 0 && write < cfg.HTTP.ReadTimeout {
 		errs = append(errs, fmt.Errorf("write_timeout must not be below read_timeout, %s, since it includes the time to read the body, is %s",
 			cfg.HTTP.ReadTimeout, write))

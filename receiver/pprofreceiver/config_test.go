@@ -115,7 +115,6 @@ func TestLoadAll(t *testing.T) {
 	assert.Equal(t, APIsConfig{Pprof: true, PyroscopePush: true, Datadog: true, Parca: true}, server.APIs)
 	assert.Equal(t, 7, server.MaxConcurrentRequests)
 	assert.Equal(t, TenantFromAddress, server.TenantFrom)
-	assert.Zero(t, server.ConcurrencyWait)
 	assert.True(t, server.LegacyFormats)
 	assert.Equal(t, 5*time.Second, server.HTTP.ReadTimeout)
 	assert.Equal(t, []headerAttribute{{"X-Host", "host.name"}, {"X-Service", "service.name"}}, headerAttributes(server.ResourceHeaders))

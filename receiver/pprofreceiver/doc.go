@@ -12,6 +12,6 @@
 // The name of a file begins with what it belongs to: config_ has the options, api_ the push APIs, server_ the HTTP server that serves
 // them, fetch_ the sections that fetch, intake_ what all payloads pass, and format_ the payload formats.
 //
-// To add a push API, add a file with its type, and a field of this type in [APIsConfig]. To add a payload format, add a
-// file with a payloadFormat, and set it in the [payload] of the APIs that accept it.
+// To add a push API, add a file with its read function, a row in server.newAPIs, and a field in [APIsConfig]. To add a payload format,
+// add a file with a payloadFormat, and set it in the [payload] of the APIs that accept it.
 package pprofreceiver // import "github.com/otelpprof/otelpprof/receiver/pprofreceiver"

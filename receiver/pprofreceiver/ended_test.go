@@ -51,8 +51,8 @@ func TestClientLeaves(t *testing.T) {
 // TestShutdownWhileReading: within 10 s, which is what SIGTERM may take, a shutdown ends the requests whose payloads take long to read.
 func TestShutdownWhileReading(t *testing.T) {
 	const clients = 64
-	r := run(t, func(_ *Config, s *ServerConfig) {
-		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = clients/2, clients/2, time.Minute
+	r := runWaiting(t, time.Minute, func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant = clients/2, clients/2
 	})
 	body := slowText(t)
 	statuses := make(chan int, clients)

@@ -15,7 +15,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
 	"github.com/otelpprof/otelpprof/translator/jfr"
@@ -100,13 +99,13 @@ func classify(err error) class {
 		return own.class
 	}
 	switch {
-	case isAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, text.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge, memory.ErrTooLarge):
+	case isAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, text.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, label.ErrTooLarge, memory.ErrTooLarge):
 		return classTooLarge
 	case errors.Is(err, memory.ErrExhausted):
 		return classMemory
 	case errors.Is(err, memory.ErrCanceled):
 		return classAborted
-	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, text.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
+	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, text.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed):
 		return classMalformed
 	case errors.Is(err, pprof.ErrNotPprof):
 		return classNotPprof

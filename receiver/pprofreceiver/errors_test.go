@@ -23,7 +23,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -49,9 +48,7 @@ func TestClassify(t *testing.T) {
 		{name: "older format", err: pprof.ErrNotPprof, status: 415, reason: "not_pprof", code: codeInvalidArgument},
 		{name: "a limit of the payload", err: pprof.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
 		{name: "inflated bytes", err: inflate.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "parts of a form", err: form.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
 		{name: "a label", err: label.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "broken form", err: form.ErrMalformed, status: 400, reason: "malformed", code: codeInvalidArgument},
 		{name: "wire bytes", err: bodyError(&http.MaxBytesError{Limit: 7}), status: 413, reason: "too_large", code: codeResourceExhausted},
 		{name: "slow sender", err: bodyError(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), status: 408, reason: "too_slow", code: codeDeadlineExceeded},
 		{name: "reset connection", err: bodyError(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), status: 400, reason: "aborted", code: codeCanceled},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -33,8 +34,9 @@ type files struct {
 	*collector
 	cfg   *FileConfig
 	id    component.ID
-	queue *fileQueue
 	state *fileState
+	// processing is held while a file is processed, but not while it only waits for its result. It protects what follows.
+	processing sync.Mutex
 	// settling has the files that changed too recently to be read: their marks, and the time since when these are
 	// unchanged.
 	settling map[string]settlingFile
@@ -56,7 +58,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 	}
 	c.format = in.pprofFormat(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
 	return &files{
-		collector: c, cfg: cfg, id: set.ID, queue: newFileQueue(),
+		collector: c, cfg: cfg, id: set.ID,
 		settling: map[string]settlingFile{}, missing: map[string]time.Time{},
 	}, nil
 }
@@ -102,7 +104,7 @@ func (f *files) process(ctx context.Context, path string) error {
 	if !f.settled(path, mark, info.ModTime()) {
 		return nil
 	}
-	err = f.queue.unlockWhileWaiting(func(leave func()) error { return f.read(ctx, path, mark, leave) })
+	err = f.read(ctx, path, mark)
 	if errors.Is(err, errChanging) {
 		return nil
 	}
@@ -156,7 +158,8 @@ func (f *files) settled(path string, mark fileMark, changed time.Time) bool {
 // errChanging says that a file changed while it was read.
 var errChanging = errors.New("the file is changing")
 
-func (f *files) read(ctx context.Context, path string, mark fileMark, leave func()) error {
+// read reads a file and passes it on. Meanwhile other files can be processed.
+func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	limit := int64(f.in.limits.InflatedBytes)
 	if mark.Size > limit {
 		return refuse(classTooLarge, "the file has %d bytes, limits.inflated_bytes is %d", mark.Size, limit)
@@ -171,7 +174,6 @@ func (f *files) read(ctx context.Context, path string, mark fileMark, leave func
 		return err
 	}
 	defer m.end()
-	m.leave = leave
 	content := make([]byte, mark.Size)
 	_, err = io.ReadFull(file, content)
 	if info, statErr := file.Stat(); statErr != nil || markOf(info) != mark || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
@@ -184,7 +186,15 @@ func (f *files) read(ctx context.Context, path string, mark fileMark, leave func
 	if f.cfg.IncludeFilePath {
 		source.Resource.PutStr(attributeFilePath, label.ValidText(path))
 	}
-	return f.deliver(ctx, content, source, m)
+	m.leave = func() {
+		m.leave = nil
+		f.processing.Unlock()
+	}
+	err = f.deliver(ctx, content, source, m)
+	if m.leave == nil {
+		f.processing.Lock()
+	}
+	return err
 }
 
 // finish deletes or moves a file that was read, if configured. If that fails, the next rounds try again, also after a restart, until it

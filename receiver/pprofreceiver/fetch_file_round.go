@@ -23,15 +23,23 @@ func (f *files) round(ctx context.Context) (outcome string, err error) {
 	defer cancel()
 	paths, unlisted := f.list()
 	present := make(map[string]bool, len(paths))
-	moved := newMovedFiles(f.cfg.MoveTo)
+	moved, _ := os.Stat(f.cfg.MoveTo) // Without a directory there are no moved files.
 	var failed error
 	stopped := false
+	waiting := make(chan struct{}, maxWaitingFiles)
+	var running sync.WaitGroup
 	for _, path := range paths {
-		if present[path] || moved.have(path) {
+		if present[path] || moved != nil && isIn(path, moved) {
 			continue // A pattern with two ** lists a file several times.
 		}
 		present[path] = true
-		f.queue.run(func() {
+		waiting <- struct{}{}
+		f.processing.Lock()
+		running.Go(func() {
+			defer func() {
+				f.processing.Unlock()
+				<-waiting
+			}()
 			if stopped {
 				return
 			}
@@ -42,11 +50,17 @@ func (f *files) round(ctx context.Context) (outcome string, err error) {
 			}
 		})
 	}
-	f.queue.files.Wait()
+	running.Wait()
 	if !stopped && unlisted == nil {
 		f.forget(present)
 	}
 	return "", errors.Join(unlisted, failed, f.state.save(context.WithoutCancel(ctx)))
+}
+
+// isIn reports whether a file is in a directory. The path can be another one: a relative one, or one with links.
+func isIn(path string, directory fs.FileInfo) bool {
+	parent, err := os.Stat(filepath.Dir(path))
+	return err == nil && os.SameFile(parent, directory)
 }
 
 // list returns the files that exist. An error says that there may be more: a directory cannot be read.
@@ -87,74 +101,3 @@ func (f *files) forget(present map[string]bool) {
 
 // maxWaitingFiles is the number of files that are processed or waiting for results at a time.
 const maxWaitingFiles = 64
-
-// fileQueue processes one file at a time. While a file only waits for its result, it processes the next one.
-type fileQueue struct {
-	processing sync.Mutex
-	files      sync.WaitGroup
-	// unfinished limits the files that are processed or wait.
-	unfinished chan struct{}
-}
-
-func newFileQueue() *fileQueue { return &fileQueue{unfinished: make(chan struct{}, maxWaitingFiles)} }
-
-// run waits until no file is being processed, then starts process. It does not wait until process returns.
-func (q *fileQueue) run(process func()) {
-	q.unfinished <- struct{}{}
-	q.processing.Lock()
-	q.files.Go(func() {
-		defer func() {
-			q.processing.Unlock()
-			<-q.unfinished
-		}()
-		process()
-	})
-}
-
-// unlockWhileWaiting calls call within process. From the call of leave on, the next file can be processed. When unlockWhileWaiting
-// returns, no other file is being processed.
-func (q *fileQueue) unlockWhileWaiting(call func(leave func()) error) error {
-	var once sync.Once
-	err := call(func() { once.Do(q.processing.Unlock) })
-	left := true
-	once.Do(func() { left = false })
-	if left {
-		q.processing.Lock()
-	}
-	return err
-}
-
-// movedFiles are the files in the directory that files are moved to. The pattern can reach that directory by another path: a
-// relative one, or one with links. It is valid for one round, since the directory can be replaced.
-type movedFiles struct {
-	// directory is nil if there is none. Then no file was moved there.
-	directory fs.FileInfo
-	// known says for paths of directories whether they are that directory.
-	known map[string]bool
-}
-
-func newMovedFiles(moveTo string) *movedFiles {
-	m := &movedFiles{known: map[string]bool{}}
-	if moveTo == "" {
-		return m
-	}
-	if info, err := os.Stat(moveTo); err == nil {
-		m.directory = info
-	}
-	return m
-}
-
-// have reports whether a file was moved.
-func (m *movedFiles) have(path string) bool {
-	if m.directory == nil {
-		return false
-	}
-	parent := filepath.Dir(path)
-	same, known := m.known[parent]
-	if !known {
-		info, err := os.Stat(parent)
-		same = err == nil && os.SameFile(info, m.directory)
-		m.known[parent] = same
-	}
-	return same
-}

@@ -32,8 +32,6 @@ type health struct {
 	states map[string]error
 	// failing are those of the states that are errors.
 	failing map[string]error
-	// listed are the targets in the attributes, if there are more than maxListedTargets.
-	listed map[string]bool
 }
 
 func newHealth(host component.Host, log *zap.Logger) *health {
@@ -66,46 +64,38 @@ func (h *health) set(target string, err error) {
 	if known && (before == nil) == (err == nil) && outcomeOf(before) == outcomeOf(err) {
 		return
 	}
-	h.changed(target)
+	h.report(err != nil || before != nil)
 }
 
 // forget removes a target that is gone.
 func (h *health) forget(target string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, known := h.states[target]; !known {
+	before, known := h.states[target]
+	if !known {
 		return
 	}
 	delete(h.states, target)
 	delete(h.failing, target)
-	h.changed(target)
+	h.report(before != nil)
 }
 
-// changed reports the status. With many targets it does so only where the report would be another one, since a report is as
-// long as its list.
-func (h *health) changed(target string) {
-	if len(h.states) <= maxListedTargets {
-		h.listed = nil
-		h.report(h.states)
-		return
-	}
-	fails := h.failing[target] != nil
-	wasListed := h.listed[target]
-	if h.listed != nil && !wasListed && (!fails || len(h.listed) == maxListedTargets) {
-		return
-	}
-	h.listed = map[string]bool{}
-	listed := map[string]error{}
-	for name, err := range h.failing {
-		if len(listed) == maxListedTargets {
-			break
+// report reports the status, with the states of all targets, or of some that fail if there are many. fails says that the target that
+// changed fails or has failed.
+func (h *health) report(fails bool) {
+	listed := h.states
+	if len(listed) > maxListedTargets {
+		if !fails {
+			return
 		}
-		h.listed[name], listed[name] = true, err
+		listed = map[string]error{}
+		for target, err := range h.failing {
+			if len(listed) == maxListedTargets {
+				break
+			}
+			listed[target] = err
+		}
 	}
-	h.report(listed)
-}
-
-func (h *health) report(listed map[string]error) {
 	attributes := pcommon.NewMap()
 	var named []error
 	for _, target := range slices.Sorted(maps.Keys(listed)) {

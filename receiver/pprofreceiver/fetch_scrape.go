@@ -45,7 +45,7 @@ func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, e
 	if err != nil {
 		return nil, err
 	}
-	s := &scrape{collector: c, cfg: cfg, set: set.TelemetrySettings, http: cfg.HTTP, slots: make(chan struct{}, cfg.MaxConcurrentProfiles)}
+	s := &scrape{collector: c, cfg: cfg, set: set.TelemetrySettings, http: cfg.HTTP, slots: make(chan struct{}, maxConcurrentProfiles)}
 	s.http.Timeout = 0 // It depends on the profile.
 	for i := range cfg.Targets {
 		target := &cfg.Targets[i]
@@ -132,7 +132,7 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outco
 		defer release()
 		m.leave = release
 	case <-ctx.Done():
-		err := refuse(classBusy, "%d other profiles are being processed (max_concurrent_profiles): %w", cap(s.slots), ctx.Err())
+		err := refuse(classBusy, "%d other profiles are being processed: %w", cap(s.slots), ctx.Err())
 		return outcomeOf(err), err
 	}
 	source := s.source(j)

@@ -147,15 +147,18 @@ func TestScrapeManyFailures(t *testing.T) {
 	assert.Equal(t, 5, strings.Count(host.last().Err().Error(), "status 404"))
 }
 
+// oneAtATime lets the scrape process one profile at a time.
+func oneAtATime(r *pprofReceiver) { r.sections[0].(*scrape).slots = make(chan struct{}, 1) }
+
 // TestScrapeAtOnce works on so many profiles at a time; others wait for their turn, and give up when their time has passed.
 func TestScrapeAtOnce(t *testing.T) {
 	to := newTarget(t, serve(plain(t, cpuProfile(1))))
 	cfg := fetchConfig()
 	section := cfg.Scrape.GetOrInsertDefault()
-	section.Schedule, section.MaxConcurrentProfiles, section.HTTP.Timeout = soon(), 1, 100*time.Millisecond
+	section.Schedule, section.HTTP.Timeout = soon(), 100*time.Millisecond
 	section.Profiles = []ScrapedProfile{{Name: "a"}, {Name: "b"}}
 	section.Targets = []TargetConfig{{Endpoint: to.URL}}
-	r := runInto(t, &watchingHost{}, cfg, &sink{})
+	r := runInto(t, &watchingHost{}, cfg, &sink{}, oneAtATime)
 	places := r.receiver.sections[0].(*scrape).slots
 	places <- struct{}{} // as another profile that is being translated
 	r.waitOutcome(t, "busy", 1)
@@ -169,14 +172,14 @@ func TestScrapeWaitsWithoutAPlace(t *testing.T) {
 	entered, release := make(chan struct{}, 100), make(chan struct{})
 	cfg := fetchConfig()
 	section := cfg.Scrape.GetOrInsertDefault()
-	section.Schedule, section.MaxConcurrentProfiles = soon(), 1
+	section.Schedule = soon()
 	section.Profiles = []ScrapedProfile{{Name: "a"}, {Name: "b"}}
 	section.Targets = []TargetConfig{{Endpoint: to.URL}}
 	r := runInto(t, &watchingHost{}, cfg, &sink{consume: func(context.Context) error {
 		entered <- struct{}{}
 		<-release
 		return nil
-	}})
+	}}, oneAtATime)
 	<-entered
 	<-entered
 	close(release)

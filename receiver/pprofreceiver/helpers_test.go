@@ -48,7 +48,13 @@ func run(tb testing.TB, change func(*Config, *ServerConfig)) *running {
 	return runOn(tb, componenttest.NewNopHost(), change)
 }
 
-func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfig)) *running {
+// runWaiting is run with another time for which requests above a limit wait.
+func runWaiting(tb testing.TB, wait time.Duration, change func(*Config, *ServerConfig)) *running {
+	tb.Helper()
+	return runOn(tb, componenttest.NewNopHost(), change, func(r *pprofReceiver) { r.sections[0].(*server).limiter.wait = wait })
+}
+
+func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfig), beforeStart ...func(*pprofReceiver)) *running {
 	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
 	section := cfg.Server.Get()
@@ -56,7 +62,7 @@ func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfi
 	if change != nil {
 		change(cfg, section)
 	}
-	r := runConfig(tb, host, cfg)
+	r := runInto(tb, host, cfg, &sink{}, beforeStart...)
 	r.address = r.receiver.sections[0].(*server).address.String()
 	r.url = "http://" + r.address
 	return r
@@ -69,7 +75,7 @@ func runConfig(tb testing.TB, host component.Host, cfg *Config) *running {
 }
 
 // runInto is runConfig with a prepared sink.
-func runInto(tb testing.TB, host component.Host, cfg *Config, next *sink) *running {
+func runInto(tb testing.TB, host component.Host, cfg *Config, next *sink, beforeStart ...func(*pprofReceiver)) *running {
 	tb.Helper()
 	r := &running{sink: next, telemetry: componenttest.NewTelemetry(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	set := metadatatest.NewSettings(r.telemetry)
@@ -77,6 +83,9 @@ func runInto(tb testing.TB, host component.Host, cfg *Config, next *sink) *runni
 	var err error
 	r.receiver, err = newReceiver(set, cfg, r.sink)
 	require.NoError(tb, err)
+	for _, change := range beforeStart {
+		change(r.receiver)
+	}
 	require.NoError(tb, r.receiver.Start(tb.Context(), host))
 	tb.Cleanup(func() {
 		r.client.CloseIdleConnections()

@@ -209,7 +209,7 @@ func TestConsumerWithoutMemory(t *testing.T) {
 func TestWaitingAtShutdown(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	body := plain(t, cpuProfile(1))
-	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests, s.ConcurrencyWait = 1, time.Minute })
+	r := runWaiting(t, time.Minute, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = 1 })
 	r.whileProcessed("/v1/pprof", func(context.Context) {
 		entered <- struct{}{}
 		<-release

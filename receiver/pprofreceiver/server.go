@@ -60,7 +60,7 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		set:       set.TelemetrySettings,
 		intake:    in,
 		obs:       obs,
-		limiter:   newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
+		limiter:   newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, concurrencyWait),
 		headers:   headerAttributes(cfg.ResourceHeaders),
 		encodings: allowedEncodings(cfg.HTTP.CompressionAlgorithms),
 		pprof:     in.pprofFormat(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),

@@ -6,37 +6,31 @@ package pprofreceiver
 import (
 	"context"
 	"net/http"
-	"reflect"
+	"slices"
 
-	"go.opentelemetry.io/collector/confmap"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
 )
 
-// APIsConfig turns the push APIs of the server on and off. Each field is one API: its type creates the API, and its key is
-// the name of the API in the configuration and in the metrics.
+// APIsConfig turns the push APIs of the server on and off.
 type APIsConfig struct {
 	// Pprof accepts one profile as the body, at the configured path.
-	Pprof pprofAPI `mapstructure:"pprof"`
-	// PyroscopeIngest is Pyroscope's older API, at /ingest.
-	PyroscopeIngest pyroscopeIngestAPI `mapstructure:"pyroscope_ingest"`
-	// PyroscopePush is Pyroscope's newer API, push.v1.
-	PyroscopePush pyroscopePushAPI `mapstructure:"pyroscope_push"`
-	// Datadog is the API of the Datadog agent for profilers, at /profiling/v1/input.
-	Datadog datadogAPI `mapstructure:"datadog"`
-	// Parca is Parca's WriteRaw.
-	Parca parcaAPI `mapstructure:"parca"`
+	Pprof bool `mapstructure:"pprof"`
+	// PyroscopeIngest is Pyroscope's older API: one profile, in a form or as the body, described by the query.
+	PyroscopeIngest bool `mapstructure:"pyroscope_ingest"`
+	// PyroscopePush is Pyroscope's newer API, push.v1, over Connect or gRPC.
+	PyroscopePush bool `mapstructure:"pyroscope_push"`
+	// Datadog is the API of the Datadog agent for profilers, and of Datadog for agents: a form with several profiles.
+	Datadog bool `mapstructure:"datadog"`
+	// Parca is Parca's WriteRaw, over gRPC or Connect, and as JSON at the path of Parca's gateway.
+	Parca bool `mapstructure:"parca"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// pushAPI is a field of [APIsConfig]. Its kind is bool: true turns the API on.
-type pushAPI interface {
-	// newAPI returns the API for one server, without name and metrics. It must only read the configuration of the server.
-	newAPI(s *server) *api
-}
-
 // api is one push API of a server: its paths, how a request is read, and the form of its answers.
 type api struct {
+	on bool
 	// name is the name in the configuration and in the metrics.
 	name    string
 	metrics *apiMetrics
@@ -56,27 +50,30 @@ type failure struct {
 	text  string
 }
 
-// allAPIs returns the configuration in which every API is on.
-func allAPIs() APIsConfig {
-	var cfg APIsConfig
-	for field, value := range reflect.ValueOf(&cfg).Elem().Fields() {
-		if field.IsExported() {
-			value.SetBool(true)
-		}
-	}
-	return cfg
-}
-
-// newAPIs returns the APIs that are on, with their names.
+// newAPIs returns the APIs that are on, without metrics. It only reads the configuration of the server.
 func (s *server) newAPIs() []*api {
-	var apis []*api
-	for field, value := range reflect.ValueOf(s.cfg.APIs).Fields() {
-		if !field.IsExported() || !value.Bool() {
-			continue
-		}
-		one := value.Interface().(pushAPI).newAPI(s)
-		one.name = field.Tag.Get(confmap.MapstructureTag)
-		apis = append(apis, one)
+	on := s.cfg.APIs
+	all := []*api{
+		{
+			on: on.Pprof, name: "pprof", paths: []string{s.cfg.Path},
+			read: s.readPprof, succeed: succeedEmpty, fail: failText,
+		},
+		{
+			on: on.PyroscopeIngest, name: "pyroscope_ingest", paths: []string{"/ingest", "/pyroscope/ingest"},
+			read: s.readIngest, succeed: succeedOK, fail: failIngest,
+		},
+		{
+			on: on.PyroscopePush, name: "pyroscope_push", paths: []string{"/push.v1.PusherService/Push"},
+			read: s.readCall(push.PushRequest, describePyroscope), succeed: succeedCall, fail: failCall,
+		},
+		{
+			on: on.Datadog, name: "datadog", paths: []string{"/profiling/v1/input", "/api/v2/profile"},
+			read: s.readDatadog, succeed: succeedOK, fail: failText,
+		},
+		{
+			on: on.Parca, name: "parca", paths: []string{"/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", parcaGatewayPath},
+			read: s.readCall(push.WriteRawRequest, describeParca), succeed: succeedCall, fail: failParca,
+		},
 	}
-	return apis
+	return slices.DeleteFunc(all, func(one *api) bool { return !one.on })
 }

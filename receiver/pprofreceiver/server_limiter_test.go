@@ -17,8 +17,8 @@ import (
 // TestBusy: a request above the limit is refused with a retryable error.
 func TestBusy(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
-	r := run(t, func(_ *Config, s *ServerConfig) {
-		s.MaxConcurrentRequests, s.ConcurrencyWait = 1, 10*time.Millisecond
+	r := runWaiting(t, 10*time.Millisecond, func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests = 1
 	})
 	r.whileProcessed("/v1/pprof", func(context.Context) {
 		entered <- struct{}{}
@@ -41,7 +41,7 @@ func TestBusy(t *testing.T) {
 // TestWaitForLimit: a request above the limit waits.
 func TestWaitForLimit(t *testing.T) {
 	entered, release := make(chan struct{}, 2), make(chan struct{})
-	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests, s.ConcurrencyWait = 1, time.Minute })
+	r := runWaiting(t, time.Minute, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = 1 })
 	r.whileProcessed("/v1/pprof", func(context.Context) {
 		entered <- struct{}{}
 		<-release
@@ -56,7 +56,7 @@ func TestWaitForLimit(t *testing.T) {
 
 // TestSlowSendersDoNotCount: requests whose body has not arrived do not count. Others are served in the meantime.
 func TestSlowSendersDoNotCount(t *testing.T) {
-	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests, s.ConcurrencyWait = 1, 0 })
+	r := runWaiting(t, 0, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = 1 })
 	for range 5 {
 		r.raw(t, unfinished(1_000_000, 0))
 		r.raw(t, unfinished(1_000_000, 1000))
@@ -69,8 +69,8 @@ func TestSlowSendersDoNotCount(t *testing.T) {
 // TestWaitingRequestsDoNotCount: requests that the next consumer has do not count toward the limits.
 func TestWaitingRequestsDoNotCount(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
-	r := run(t, func(_ *Config, s *ServerConfig) {
-		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 2, 1, 0
+	r := runWaiting(t, 0, func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant = 2, 1
 	})
 	r.sink.consume = func(context.Context) error {
 		entered <- struct{}{}
@@ -109,8 +109,8 @@ func TestGivingUpWaiting(t *testing.T) {
 // TestGreedyTenant: further requests of a tenant at its limit are refused. Another tenant is served.
 func TestGreedyTenant(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
-	r := run(t, func(_ *Config, s *ServerConfig) {
-		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 3, 2, 10*time.Millisecond
+	r := runWaiting(t, 10*time.Millisecond, func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant = 3, 2
 	})
 	r.whileProcessed("/v1/pprof", func(ctx context.Context) {
 		if client.FromContext(ctx).Metadata.Get(tenantHeader)[0] == "greedy" {

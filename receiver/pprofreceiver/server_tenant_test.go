@@ -50,8 +50,8 @@ func TestTenantFrom(t *testing.T) {
 // TestTenantOfAddress: by address, a client that claims to be many tenants is one.
 func TestTenantOfAddress(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
-	r := run(t, func(_ *Config, s *ServerConfig) {
-		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 3, 1, 10*time.Millisecond
+	r := runWaiting(t, 10*time.Millisecond, func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant = 3, 1
 		s.TenantFrom = TenantFromAddress
 	})
 	r.whileProcessed("/v1/pprof", func(context.Context) {

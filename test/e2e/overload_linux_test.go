@@ -46,7 +46,6 @@ receivers:
     server:
       max_concurrent_requests: 16
       max_concurrent_requests_per_tenant: 12
-      concurrency_wait: 1s
       read_header_timeout: 60s # the processors are busy with other things, too
       read_timeout: 120s
       write_timeout: 180s

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
@@ -42,7 +43,13 @@ func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
 
 // object reads an object, or null, and calls f for each key. f must read the value.
 func (r *jsonReader) object(f func(key []byte) error) error {
-	return r.Object(func(key []byte) error { return f(unescape(key)) })
+	return r.Object(func(key []byte) error {
+		plain, err := r.unescape(key)
+		if err != nil {
+			return err
+		}
+		return f(plain)
+	})
 }
 
 func (r *jsonReader) readSeries() error {
@@ -101,14 +108,24 @@ func (r *jsonReader) labelText(limit int) (string, error) {
 		return "", err
 	case len(raw) > limit*maxEscape:
 		return "", fmt.Errorf("%w: bytes of a label's name or value: more than %d, the limit is %d", label.ErrTooLarge, len(raw)/maxEscape, limit)
-	case bytes.IndexByte(raw, '\\') < 0:
-		return string(raw), nil
+	}
+	plain, err := r.unescape(raw)
+	return string(plain), err
+}
+
+// unescape returns raw without escapes. Clients rarely send any.
+func (r *jsonReader) unescape(raw []byte) ([]byte, error) {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw, nil
+	}
+	if err := r.limits.Memory.Use(3 * int64(len(raw))); err != nil {
+		return nil, err
 	}
 	var text string
-	if err := json.Unmarshal(r.Text[r.At-len(raw)-2:r.At], &text); err != nil {
-		return "", malformed("byte %d: %w", r.At, err)
+	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text); err != nil {
+		return nil, malformed("byte %d: %w", r.At, err)
 	}
-	return text, nil
+	return []byte(text), nil
 }
 
 func (r *jsonReader) readSample(s *Series) error {
@@ -122,7 +139,10 @@ func (r *jsonReader) readSample(s *Series) error {
 		}
 		raw, err := r.Literal()
 		if err == nil {
-			profile, err = decodeBase64(unescape(raw))
+			raw, err = r.unescape(raw)
+		}
+		if err == nil {
+			profile, err = decodeBase64(raw)
 		}
 		return err
 	})

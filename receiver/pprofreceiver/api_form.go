@@ -1,0 +1,109 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+)
+
+const (
+	typeForm = "multipart/form-data"
+
+	// maxBoundary is the length that RFC 2046 allows.
+	maxBoundary = 70
+	// maxPartHeader limits the header of one part in bytes.
+	maxPartHeader = 8 << 10
+	// mime/multipart reads headers of up to 10 MiB. Short lines need most memory, as a multiple of their length.
+	partHeaderMemory = 20 << 20
+	partHeaderFactor = 32
+)
+
+// formPart is one field or file of a form.
+type formPart struct {
+	// name is the name of the field, fileName that of the file. They are empty if missing.
+	name, fileName string
+	content        []byte
+}
+
+// formBoundary returns the boundary in the Content-Type of a form, and false for another Content-Type.
+func formBoundary(contentType string) (boundary string, isForm bool, err error) {
+	mediaType, parameters, err := mime.ParseMediaType(contentType)
+	if mediaType != typeForm {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", true, refuse(classMalformed, "cannot read the Content-Type of the form: %w", err)
+	}
+	boundary = parameters["boundary"]
+	if length := len(boundary); length == 0 || length > maxBoundary {
+		return "", true, refuse(classMalformed, "the boundary of the form has %d characters, it must have 1 to %d", length, maxBoundary)
+	}
+	return boundary, true, nil
+}
+
+// readForm decompresses a form and calls read for each part. It overwrites the body: the contents of the parts move to its beginning, so
+// that they take no further memory.
+func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxParts int, read func(formPart) error) error {
+	body, err := m.inflate(body, s.intake.limits.InflatedBytes)
+	if err != nil {
+		return err
+	}
+	if err := m.Need(min(partHeaderFactor*int64(len(body)), partHeaderMemory)); err != nil {
+		return err
+	}
+	reader := multipart.NewReader(bytes.NewReader(body), boundary)
+	for number := 1; ; number++ {
+		part, err := reader.NextRawPart()
+		// A form that ends within a header has the same error as one that has ended.
+		if err == io.EOF && bytes.Contains(body, []byte("--"+boundary+"--")) { //nolint:errorlint // other errors wrap io.EOF
+			return nil
+		}
+		if err != nil {
+			return refuse(classMalformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
+		}
+		if number > maxParts {
+			return refuse(classTooLarge, "the form has more than %d parts", maxParts)
+		}
+		if headerLength(part) > maxPartHeader {
+			return refuse(classTooLarge, "the header of part %d of the form has more than %d bytes", number, maxPartHeader)
+		}
+		content, err := readPart(part, body)
+		if err != nil {
+			return refuse(classMalformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
+		}
+		body = body[len(content):]
+		if err := read(formPart{name: part.FormName(), fileName: part.FileName(), content: content}); err != nil {
+			return err
+		}
+	}
+}
+
+func headerLength(part *multipart.Part) int {
+	length := 0
+	for name, values := range part.Header {
+		for _, value := range values {
+			length += len(name) + len(value)
+		}
+	}
+	return length
+}
+
+// readPart reads the content of a part into buffer, which is never too small: it is the rest of the form.
+func readPart(part *multipart.Part, buffer []byte) ([]byte, error) {
+	length := 0
+	for {
+		n, err := part.Read(buffer[length:])
+		length += n
+		if errors.Is(err, io.EOF) {
+			return buffer[:length:length], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}

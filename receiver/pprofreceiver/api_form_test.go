@@ -1,0 +1,115 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+)
+
+// formParts reads a form with the boundary b.
+func formParts(tb testing.TB, body []byte, maxParts int) (parts []formPart, err error) {
+	tb.Helper()
+	s := &server{intake: &intake{limits: LimitsConfig{InflatedBytes: 1 << 20}}}
+	err = s.readForm(&requestMemory{Meter: &meter.Meter{}}, body, "b", maxParts, func(part formPart) error {
+		parts = append(parts, part)
+		return nil
+	})
+	return parts, err
+}
+
+// TestFormParts: the contents of the parts are whole, although they are moved within the body.
+func TestFormParts(t *testing.T) {
+	for _, size := range []int{0, 1, 100, 5_000, 100_000} {
+		var body bytes.Buffer
+		writer := multipart.NewWriter(&body)
+		require.NoError(t, writer.SetBoundary("b"))
+		var want []formPart
+		for i, content := range []string{strings.Repeat("\r\n--b", size/5), strings.Repeat("x", size), strings.Repeat("--bb", size/4)} {
+			name, file := string(rune('a'+i)), "cpu.pprof"
+			to, err := writer.CreateFormFile(name, file)
+			require.NoError(t, err)
+			content = strings.ReplaceAll(content, "--b\r", "--b_\r") // This would be a delimiter.
+			content = strings.TrimSuffix(content, "\r\n--b")
+			_, err = to.Write([]byte(content))
+			require.NoError(t, err)
+			want = append(want, formPart{name: name, fileName: file, content: []byte(content)})
+		}
+		require.NoError(t, writer.Close())
+		got, err := formParts(t, body.Bytes(), 3)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+}
+
+func TestFormRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want class
+		says string
+	}{
+		"nothing":           {want: classMalformed, says: `boundary "b"`},
+		"another boundary":  {text: "--c\n\n1\n--c--", want: classMalformed, says: `boundary "b"`},
+		"truncated content": {text: "--b\nContent-Disposition: form-data; name=profile\n\n1", want: classMalformed, says: `part 1 of the form, "profile"`},
+		"truncated header":  {text: "--b\nContent-Disposition: form-data", want: classMalformed, says: "part 1"},
+		"no header line":    {text: "--b\nnonsense\n\n1\n--b--", want: classMalformed, says: "part 1"},
+		"long header":       {text: "--b\n\n1\n--b\nX: " + strings.Repeat("x", maxPartHeader) + "\n\n1\n--b--", want: classTooLarge, says: "part 2 of the form has more than 8192 bytes"},
+		"many parts":        {text: strings.Repeat("--b\n\n1\n", 11) + "--b--", want: classTooLarge, says: "more than 10 parts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := formParts(t, []byte(strings.ReplaceAll(c.text, "\n", "\r\n")), 10)
+			require.ErrorContains(t, err, c.says)
+			assert.Equal(t, c.want, classify(err))
+		})
+	}
+}
+
+func TestFormBoundary(t *testing.T) {
+	for contentType, want := range map[string]string{
+		"multipart/form-data; boundary=b":                          "b",
+		`Multipart/Form-Data; charset=utf-8; boundary="a b"`:       "a b",
+		"multipart/form-data":                                      "error",
+		"multipart/form-data; boundary=" + strings.Repeat("b", 71): "error",
+		"multipart/form-data; boundary":                            "error",
+		"multipart/mixed; boundary=b":                              "no form",
+		"":                                                         "no form",
+		"binary/octet-stream+trie":                                 "no form",
+	} {
+		got, isForm, err := formBoundary(contentType)
+		switch {
+		case err != nil:
+			got = "error"
+			assert.True(t, isForm, contentType)
+		case !isForm:
+			got = "no form"
+		}
+		assert.Equal(t, want, got, contentType)
+	}
+}
+
+// TestFormHeaderMemory: the memory of headers is reserved before they are read.
+func TestFormHeaderMemory(t *testing.T) {
+	r := runOn(t, budgettest.NewHost(memory.New(8<<20, 0)), nil)
+	got := r.post(t, "/ingest?name=a", []byte("--b\r\n"+strings.Repeat("X: 1\r\n", 300_000)), "Content-Type", multipartType)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)
+	assert.Contains(t, got.text, "budget")
+}
+
+func TestFormLinearTime(t *testing.T) {
+	tokens := []string{" ", "\r\n", "\r\n--b", "--b", "--b ", "\r\n--b\t", "--b\r\n\r\n", "\r\n--b\r\n\r\na", "\r\n--b\r\nA: b\r\n\r\n", "\r\n--b\r\n\r\n\r\n", "-", "a"}
+	for _, head := range []string{"", "--b\r\n\r\n", "--b\r\nContent-Disposition: form-data; name=\""} {
+		profiletest.CheckLinear(t, head, "\r\n--b--", tokens, func(body []byte) { _, _ = formParts(t, body, len(body)) })
+	}
+}
