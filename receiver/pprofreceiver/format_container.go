@@ -41,14 +41,18 @@ type containerFormat struct {
 }
 
 // Decode unpacks a payload and translates the content.
-func (f containerFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
-	before := work.Used()
+func (f containerFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	work := meter.New(0, source.Reserve)
 	unpacked, err := f.open(payload, work)
 	if err != nil {
-		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: int(min(work.Used()-before, int64(f.limit)))}, err
+		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: int(min(work.Used(), int64(f.limit)))}, err
 	}
-	profiles, stats, err := f.content.Decode(unpacked, source, work)
-	if work.Used() > before {
+	isContainer := work.Used() > 0
+	if isContainer {
+		source.Reserve = work.Reserve
+	}
+	profiles, stats, err := f.content.Decode(unpacked, source)
+	if isContainer {
 		// The content can be compressed, and smaller after decompression.
 		stats.InflatedBytes = max(stats.InflatedBytes, len(unpacked))
 	}

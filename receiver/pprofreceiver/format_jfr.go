@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -34,8 +33,7 @@ func (in *intake) jfrFormat(labels []byte, period time.Duration) payloadFormat {
 }
 
 // Decode translates a recording. The recording determines the names of the profiles, not source.
-func (f jfrFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
-	source.Reserve = work.Reserve
+func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	profiles, stats, err := f.decoder.Decode(payload, jfr.Source{Source: source, Labels: f.labels, Period: f.period})
 	f.skipped.log(stats.Skipped)
 	return profiles, stats.DecodeStats, err

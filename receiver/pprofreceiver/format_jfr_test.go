@@ -19,7 +19,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/translator/jfr"
@@ -208,7 +207,7 @@ func TestRecordingMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			memorytest.Check(t, func(reserve func(int64) error) error {
 				format := containerFormat{content: jfrFormat{decoder: jfr.NewDecoder(jfr.Options{})}, suffix: suffixJFR, limit: 1 << 20}
-				_, _, err := format.Decode(payload, pprof.Source{}, meter.New(0, reserve))
+				_, _, err := format.Decode(payload, pprof.Source{Reserve: reserve})
 				return err
 			})
 		})
@@ -224,7 +223,7 @@ func TestRecordingSkipped(t *testing.T) {
 	recording.Classes = append(recording.Classes, jfrtest.Class{ID: 900, Name: "jdk.CPULoad"})
 	for range 2 {
 		recording.Event(900, 1)
-		_, _, err := format.Decode(recording.Bytes(), pprof.Source{}, &meter.Meter{})
+		_, _, err := format.Decode(recording.Bytes(), pprof.Source{})
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, logs.Len())

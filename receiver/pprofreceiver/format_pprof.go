@@ -20,11 +20,10 @@ type pprofFormat struct {
 }
 
 // Decode translates a pprof. A payload in an older format is converted to profile.proto first.
-func (f pprofFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
-	source.Reserve = work.Reserve
+func (f pprofFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	profiles, stats, err := f.decoder.Decode(payload, source)
 	if errors.Is(err, pprof.ErrRecording) {
-		return f.recording.Decode(payload, source, work)
+		return f.recording.Decode(payload, source)
 	}
 	if !errors.Is(err, pprof.ErrNotPprof) {
 		return profiles, stats, err
@@ -32,11 +31,13 @@ func (f pprofFormat) Decode(payload []byte, source pprof.Source, work *meter.Met
 	if !f.legacy.allowed {
 		return profiles, stats, refuse(classNotPprof, "%w: it looks like one of the older formats%s", err, f.legacy.hint)
 	}
+	work := meter.New(0, source.Reserve)
 	converted, size, err := f.legacy.convert(payload, work)
 	size = max(size, stats.InflatedBytes) // The limit of older formats is smaller, but the payload was decompressed before.
 	if err != nil {
 		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size, Begin: stats.Begin}, err
 	}
+	source.Reserve = work.Reserve
 	profiles, stats, err = f.decoder.Decode(converted, source)
 	stats.InflatedBytes = size
 	return profiles, stats, err

@@ -88,7 +88,7 @@ func TestLegacyRefusedSize(t *testing.T) {
 	content := []byte(heapText + strings.Repeat("# padding\n", 1000))
 	format := pprofFormat{decoder: pprof.NewDecoder(pprof.DecodeOptions{}), legacy: newLegacyFormats(true, "", 5000)}
 	for name, payload := range map[string][]byte{"plain": content, "gzip": gz(t, content)} {
-		_, stats, err := format.Decode(payload, pprof.Source{}, &meter.Meter{})
+		_, stats, err := format.Decode(payload, pprof.Source{})
 		require.ErrorContains(t, err, "more than 5000 bytes", name)
 		assert.Equal(t, len(content), stats.InflatedBytes, name)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
@@ -96,7 +95,6 @@ func (in *intake) textFormat(named *namedFormat, period int64) payloadFormat {
 }
 
 // Decode translates a payload.
-func (f textFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
-	source.Reserve = work.Reserve
+func (f textFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return f.decode(payload, source, f.options)
 }

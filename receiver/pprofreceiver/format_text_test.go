@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -227,15 +226,14 @@ func TestNotRecognized(t *testing.T) {
 // TestNotRecognizedMemory: if there is no memory for reading the first lines, the sender can send the payload again.
 func TestNotRecognizedMemory(t *testing.T) {
 	format := unnamedFormat{in: run(t, nil).receiver.sections[0].(*server).intake, pprof: fixedFormat{begin: []byte("main;work 5\n")}}
-	full := meter.New(0, func(int64) error { return memory.ErrExhausted })
-	_, _, err := format.Decode(nil, pprof.Source{}, full)
+	_, _, err := format.Decode(nil, pprof.Source{Reserve: func(int64) error { return memory.ErrExhausted }})
 	assert.Equal(t, classMemory, classify(err))
 }
 
 // fixedFormat refuses any payload.
 type fixedFormat struct{ begin []byte }
 
-func (f fixedFormat) Decode([]byte, pprof.Source, *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
+func (f fixedFormat) Decode([]byte, pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return pprofile.Profiles{}, pprof.DecodeStats{Begin: f.begin}, pprof.ErrMalformed
 }
 
@@ -275,7 +273,7 @@ func TestPprofsAreNotCompared(t *testing.T) {
 		if payload.Legacy {
 			continue
 		}
-		_, stats, err := unnamedFormat{in: in, pprof: in.pprofFormat(false, "")}.Decode(payload.Data, in.newSource(), &meter.Meter{})
+		_, stats, err := unnamedFormat{in: in, pprof: in.pprofFormat(false, "")}.Decode(payload.Data, in.newSource())
 		require.NoError(t, err, payload.File)
 		assert.Empty(t, stats.Begin, payload.File)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
@@ -24,9 +23,8 @@ type unnamedFormat struct {
 }
 
 // Decode translates a payload.
-func (f unnamedFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
-	used := work.Used()
-	profiles, stats, err := f.pprof.Decode(payload, source, work)
+func (f unnamedFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	profiles, stats, err := f.pprof.Decode(payload, source)
 	if len(stats.Begin) == 0 || classify(err) != classMalformed {
 		return profiles, stats, err
 	}
@@ -35,11 +33,9 @@ func (f unnamedFormat) Decode(payload []byte, source pprof.Source, work *meter.M
 		if named.isIn == nil || !named.isIn(stats.Begin) {
 			continue
 		}
-		work.Set(used)
 		format := f.in.textFormat(named, 0)
 		if named.isLines {
-			isRead, failure := readsLines(format, stats.Begin, work)
-			work.Set(used)
+			isRead, failure := readsLines(format, stats.Begin, source.Reserve)
 			if failure != nil {
 				return profiles, stats, failure
 			}
@@ -47,7 +43,7 @@ func (f unnamedFormat) Decode(payload []byte, source pprof.Source, work *meter.M
 				continue
 			}
 		}
-		return format.Decode(payload, source, work)
+		return format.Decode(payload, source)
 	}
 	if isText(stats.Begin) {
 		err = refuse(classMalformed, "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of %s", formatNames())
@@ -56,11 +52,11 @@ func (f unnamedFormat) Decode(payload []byte, source pprof.Source, work *meter.M
 }
 
 // readsLines reports whether a format reads the first lines of a payload, and gets a frame from them. err is not about the payload.
-func readsLines(format payloadFormat, begin []byte, work *meter.Meter) (isRead bool, err error) {
+func readsLines(format payloadFormat, begin []byte, reserve func(bytes int64) error) (isRead bool, err error) {
 	if len(begin) == pprof.BeginBytes {
 		begin = begin[:bytes.LastIndexByte(begin, '\n')+1] // The last line may be longer.
 	}
-	profiles, _, err := format.Decode(begin, pprof.Source{}, work)
+	profiles, _, err := format.Decode(begin, pprof.Source{Reserve: reserve})
 	switch {
 	case err == nil:
 		return profiles.Dictionary().LocationTable().Len() > 1, nil

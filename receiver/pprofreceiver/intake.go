@@ -91,9 +91,8 @@ func (in *intake) newSource() pprof.Source {
 func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload, m *requestMemory) (pprofile.Profiles, pprof.DecodeStats, error) {
 	start := time.Now()
 	m.Clear() // Another payload may have needed too much.
-	used := m.Used()
-	profiles, stats, err := p.format.Decode(p.content, p.source, m.Meter)
-	m.Set(used)
+	p.source.Reserve = m.Reserve
+	profiles, stats, err := p.format.Decode(p.content, p.source)
 	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
 	if err != nil {
 		err = refuseForeign(stats.Begin, err)
