@@ -56,7 +56,7 @@ export async function series (type, selection, step, group, signal) {
     const labelSelector = query(selection.service, selection.select)
     const { series = [] } = await call('SelectSeries', { profileTypeID: type, labelSelector, step, ...times, ...(group && { groupBy: [group] }) }, signal)
     return series.map(({ labels, points = [] }) => ({
-      name: labelsOf(labels)[group] ?? '', points: points.map(p => ({ time: Number(p.timestamp), value: Number(p.value) }))
+      name: labelsOf(labels)[group] ?? '', points: points.map(p => ({ time: Number(p.timestamp), value: Number(p.value ?? 0) })) // JSON leaves out a 0
     }))
   }
   const [parts, wholes] = await Promise.all([ask(step), group ? ask(Math.ceil((selection.until - selection.from) / 1000)) : []])
