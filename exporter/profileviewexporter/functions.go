@@ -100,7 +100,7 @@ func functionTableOf(sides []selected, function string, work *meter.Meter) (*fun
 	}
 	isComparison := len(sides) > 1
 	totals := t.Totals()
-	table := &functionTable{Unit: sides[0].unit, Total: totals[0], Profiles: sides[0].Profiles}
+	table := &functionTable{Unit: sides[0].unit, Total: totals[0], Profiles: t.Profiles[0]}
 	if isComparison {
 		table.BaseTotal = &totals[1]
 	}
@@ -143,7 +143,7 @@ var treeFormats = map[string]struct {
 	"collapsed":  {"profile.collapsed.txt", "text/plain; charset=utf-8", func(t *tree.Tree, _, _ string) ([]byte, error) { return t.Collapsed() }},
 	"speedscope": {"profile.speedscope.json", "application/json", (*tree.Tree).Speedscope},
 	"svg": {"profile.svg", "image/svg+xml", func(t *tree.Tree, title, unit string) ([]byte, error) {
-		return t.SVG(title, func(value int64) string { return amount(value, unit) })
+		return t.SVG(title, func(value, whole int64) string { return amount(value, unit) + ", " + share(value, whole) })
 	}},
 }
 

@@ -200,7 +200,7 @@ func TestDownloads(t *testing.T) {
 
 	image := get("svg")
 	assert.Contains(t, image, "<svg ")
-	assert.Contains(t, image, amount(sum, "nanoseconds")+", 100.00 %")
+	assert.Contains(t, image, amount(sum, "nanoseconds")+", 100 %")
 	pgo := deliverytest.Parsed(t, []byte(get("pgo")))
 	for _, sample := range pgo.Sample {
 		assert.LessOrEqual(t, len(sample.Location), defaultDepth)
@@ -252,8 +252,22 @@ func TestPlainPages(t *testing.T) {
 		assert.True(t, visited[path], "%s is linked: %v", path, visited)
 	}
 	_, body := s.get(t, "/plain/functions?"+selecting(samplesID, "{}"))
-	assert.Contains(t, string(body), "Total 111, 1 profiles")
-	assert.Contains(t, string(body), `<th scope="row">leaf</th><td class="number">111</td><td class="number">100.00 %</td>`)
+	assert.Contains(t, string(body), "Total 111, 1 profile.")
+	assert.Contains(t, string(body), `<th scope="row">leaf</th><td class="number">111</td><td class="number">100 %</td>`)
 	_, body = s.get(t, "/plain?query="+url.QueryEscape(`{service_name="none"}`))
 	assert.Contains(t, string(body), "There is no profile")
+}
+
+// The number of profiles is that of those whose samples count: with a selected label, and the latest of a state at one time.
+func TestFunctionsCountProfiles(t *testing.T) {
+	s := newServing(t, nil)
+	now := time.Now()
+	for i, region := range []string{"eu", "us", "eu"} {
+		p := deliverytest.Parsed(t, made(t, now.Add(time.Duration(i)*time.Second), []string{"samples", "goroutine"}, 1, 1))
+		p.Sample[0].Label = map[string][]string{"region": {region}}
+		s.post(t, written(t, p), map[string]any{"service.name": "s"})
+	}
+	assert.Equal(t, 3, s.functions(t, selecting(samplesID, "{}")).Profiles)
+	assert.Equal(t, 2, s.functions(t, selecting(samplesID, `{region="eu"}`)).Profiles)
+	assert.Equal(t, 1, s.functions(t, selecting("process_cpu:goroutine:count::", "{}")).Profiles)
 }

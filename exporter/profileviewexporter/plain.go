@@ -172,16 +172,25 @@ func (p *pages) servePlainFunctions(w http.ResponseWriter, r *http.Request) erro
 		})
 	}
 	for _, format := range []string{"pprof", "collapsed", "speedscope", "svg", "pgo"} {
-		page.Downloads = append(page.Downloads, plainLink{Text: format, URL: "../download/" + format + "?" + values.Encode()})
+		if format != "pgo" || strings.Contains(page.ID, "cpu") {
+			page.Downloads = append(page.Downloads, plainLink{Text: format, URL: "../download/" + format + "?" + values.Encode()})
+		}
 	}
 	return page.write(w, r)
 }
 
+// share returns a part of a whole as the page writes it: with one decimal, none from 100, or one digit below 0.1.
 func share(part, whole int64) string {
-	if whole == 0 {
-		return ""
+	percent := 100 * float64(part) / float64(max(whole, 1))
+	switch {
+	case part == 0:
+		return "0 %"
+	case math.Abs(percent) < 0.1:
+		return strconv.FormatFloat(max(math.Abs(percent), 0.001), 'g', 1, 64) + " %"
+	case percent >= 99.95:
+		return strconv.FormatFloat(percent, 'f', 0, 64) + " %"
 	}
-	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 2, 64) + " %"
+	return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
 }
 
 // scale is a unit and its size in the smallest unit.

@@ -21,7 +21,6 @@ func (t *Tree) Merge(s *query.Selection, side int) error {
 			return err
 		}
 	}
-	t.Profiles[side] += s.Profiles
 	return s.Err()
 }
 
@@ -104,11 +103,15 @@ func (m *merger) sum() ([]int64, error) {
 		if len(p.Columns) == 0 {
 			continue
 		}
-		column := p.Columns[0]
+		column, counts := p.Columns[0], p.Keeps == nil
 		for s := range p.Samples.All() {
 			if p.Keeps == nil || p.Keeps(s.Labels) {
 				self[s.Stack] += s.Values[column]
+				counts = true
 			}
+		}
+		if counts {
+			m.Profiles[m.side]++
 		}
 	}
 	return self, nil

@@ -22,7 +22,7 @@ const (
 )
 
 // SVG returns an image of the largest nodes, without a script. amount formats a value.
-func (t *Tree) SVG(title string, amount func(value int64) string) ([]byte, error) {
+func (t *Tree) SVG(title string, amount func(value, whole int64) string) ([]byte, error) {
 	graph, err := t.Draw(svgNodes)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (t *Tree) SVG(title string, amount func(value int64) string) ([]byte, error
 type image struct {
 	text
 	graph  *Graph
-	amount func(int64) string
+	amount func(value, whole int64) string
 }
 
 func (i *image) pixels(value int64) float64 {
@@ -64,8 +64,7 @@ func (i *image) box(b *Box, x float64, y int) {
 		return
 	}
 	name := i.graph.Names[b.Name]
-	share := 100 * float64(b.Total[0]) / float64(max(i.graph.Totals[0], 1))
-	i.add("<g><title>", escaped(name), " (", escaped(i.amount(b.Total[0])), fmt.Sprintf(", %.2f %%)</title>", share))
+	i.add("<g><title>", escaped(name), " (", escaped(i.amount(b.Total[0], i.graph.Totals[0])), ")</title>")
 	i.add(fmt.Sprintf(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="`, x, y, max(width-0.5, 0.1), svgRow-1), colour(name), `"/>`)
 	if letters := int(width/svgLetter) - 1; letters >= 3 {
 		i.add(fmt.Sprintf(`<text x="%.1f" y="%d" fill="#1b1f24">`, x+3, y+13), escaped(shortened(name, letters)), "</text>")

@@ -23,7 +23,7 @@ type Tree struct {
 	places []place
 	// nodes are the nodes. Node 0 is the root. Each node comes after its parent.
 	nodes symbols.Set[node]
-	// values are the values, by node and side. Profiles is the number of profiles, by side.
+	// values are the values, by node and side. Profiles is the number of profiles with a selected sample, by side.
 	values   [][2]sum
 	Profiles [2]int
 
