@@ -14,7 +14,6 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
@@ -98,5 +97,5 @@ func (p *pages) serveFile(w http.ResponseWriter, r *http.Request) error {
 
 // serveInfo answers with what the page must know of the configuration.
 func (p *pages) serveInfo(w http.ResponseWriter, r *http.Request) error {
-	return writeJSON(w, r, map[string]any{"trace_url": p.cfg.TraceURL, "max_nodes": tree.MaxNodes, "now": p.now().UnixMilli()})
+	return writeJSON(w, r, map[string]string{"trace_url": p.cfg.TraceURL})
 }

@@ -49,8 +49,9 @@ for (const size of ['wide', 'narrow']) {
 
     test(`${size} ${colorScheme}: difference`, () => shows(window, name('difference'), compared, async page => {
       assert.match(await shown(page, '#about'), /Baseline .*Selection .*Change [+−].*less.*more/s)
-      assert.match(await shown(page, '#table thead'), /Self change\s+Total change\s+Baseline\s+Selection/)
+      assert.match(await shown(page, '#table thead'), size === 'wide' ? /Self change\s+Total change\s+Baseline\s+Selection/ : /Self change\s+Total change$/)
       assert.match(await shown(page, '#table tbody'), /[+−]\d[\d.]* pp/)
+      assert.ok((await page.locator('#table tbody th').first().boundingBox()).width > 120, 'names can be read')
       const [selected, base] = await Promise.all(['#selected', '#compared'].map(id => page.locator(`${id} [text-anchor=end]`).allTextContents()))
       assert.deepEqual(base, selected, 'both timelines have one scale')
     }))
@@ -329,6 +330,20 @@ test('without JavaScript', async () => {
   await page.getByRole('link', { name: 'plain' }).click()
   await page.getByRole('link', { name: 'checkout' }).first().waitFor()
   assert.deepEqual(page.complaints, [])
+  // How it looks is checked with scripts.
+  const narrow = await newPage(browser, { viewport: sizes.narrow })
+  await narrow.goto(`${address}plain`)
+  await check(narrow)
+  await narrow.getByRole('row', { name: 'checkout' }).getByRole('link', { name: 'contentions' }).first().click()
+  await narrow.getByText('The heaviest functions').waitFor()
+  await check(narrow)
+})
+
+test('a function in focus without a value', async () => {
+  const page = await newPage(browser)
+  await open(page, { ...checkout, focus: 'main.none' })
+  assert.match(await shown(page, '#table'), /main\.none\s+This function has no value in the selection\.\s+All functions$/)
+  await check(page)
 })
 
 // The time depends on the machine: it is for people.

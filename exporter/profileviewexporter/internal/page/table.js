@@ -36,9 +36,9 @@ export class Table {
   calls ({ calls, numbers, focus, row }) {
     const part = (title, rows) => [element('h2', {}, `${title}s`), ...this.table(title, rows, totalColumns(numbers, 'Change'), null, 'None.')]
     return [
-      element('h2', {}, focus), element('p', { className: 'muted' }, placeOf(row)),
+      element('h2', {}, focus), element('p', { className: 'muted' }, row ? placeOf(row) : 'This function has no value in the selection.'),
       element('p', {}, this.function('', 'All functions', '')),
-      ...part('Caller', calls.callers), ...part('Callee', calls.callees)
+      ...row ? [...part('Caller', calls.callers), ...part('Callee', calls.callees)] : []
     ]
   }
 
