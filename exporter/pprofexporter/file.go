@@ -17,6 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -98,7 +99,7 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, work *meter.Meter) error {
 	name := d.template.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
-		ProfileType: payload.ProfileType,
+		ProfileType: series.Kind(payload.ProfileType),
 		ProfileID:   identity(payload),
 		Time:        d.timeOf(payload),
 	}, d.store.FoldsCase())

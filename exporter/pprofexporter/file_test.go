@@ -116,7 +116,7 @@ func TestFileNameOfHeap(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{profile.type}/{host.name}-{profile.id}.pb.gz" })
 	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.Decode(t, deliverytest.OwnProfile(t, "heap.pb.gz"), nil)))
 	require.Len(t, f.files(t), 1, "four sample types are one pprof")
-	assert.True(t, strings.HasPrefix(f.files(t)[0], "inuse_space/unknown-"), f.files(t)[0])
+	assert.True(t, strings.HasPrefix(f.files(t)[0], "heap/unknown-"), f.files(t)[0])
 }
 
 // Files with hostile names stay below the directory, and each has its own name.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -121,7 +122,7 @@ func (d *directory) tryWrite(payload *pprof.Payload, tenant string, work *meter.
 	described := pprofwire.AppendString(slices.Clip(payload.Pprof), store.CommentPrefix+string(text))
 	described = pprofwire.AppendHeader(described, pprofwire.Header{Comments: []uint32{countStrings(payload.Pprof)}})
 	name := d.template.Path(pathname.Values{
-		Resource: payload.Resource.Attributes(), ProfileType: payload.ProfileType, ProfileID: id, Time: payload.Time,
+		Resource: payload.Resource.Attributes(), ProfileType: series.Kind(payload.ProfileType), ProfileID: id, Time: payload.Time,
 	}, d.store.FoldsCase())
 	_, err = d.store.Write(name, described, work)
 	return err

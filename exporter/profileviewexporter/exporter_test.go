@@ -245,3 +245,18 @@ func TestServerListGoesOn(t *testing.T) {
 	assert.Contains(t, page, `href="?after_service=s01999&amp;after_type=a%26b`)
 	assert.NotContains(t, page, "s02000")
 }
+
+// Profiles of one kind have one name, whatever their clients call it. The names of the clients select their own.
+func TestServerKinds(t *testing.T) {
+	s := newServing(t, nil)
+	s.post(t, made(t, day, []string{"alloc_space"}, 3), map[string]any{"service.name": "s"})
+	s.post(t, made(t, day.Add(time.Minute), []string{"alloc_space", "alloc_objects"}, 20, 10), map[string]any{"service.name": "s"})
+	require.Equal(t, []string{"heap"}, s.types(t, "s"))
+	for path, want := range map[string]int64{"heap": 23, "alloc_space": 3, "alloc_objects": 20} {
+		response, body := s.get(t, "/profiles/s/"+path)
+		require.Equal(t, http.StatusOK, response.StatusCode, path)
+		assert.Equal(t, want, totals(t, body)[0], path)
+	}
+	response, _ := s.get(t, "/profiles/s/memory")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
@@ -62,8 +63,10 @@ func (p *pages) choose(r *http.Request, profileType string, work *meter.Meter) (
 	if err := work.Need(filter.Bytes()); err != nil {
 		return nil, nil, err
 	}
-	q := store.Query{Tenant: p.tenant(r.Header), Service: r.PathValue("service"), Type: profileType, Matches: func(one *store.Profile) bool {
-		return (profileType != "" || one.CPU) && r.Context().Err() == nil && filter.Profile(one)
+	// The name of a kind selects all its profiles, and another name those that were sent under it.
+	kind := series.Kind(profileType)
+	q := store.Query{Tenant: p.tenant(r.Header), Service: r.PathValue("service"), Kind: kind, Matches: func(one *store.Profile) bool {
+		return (profileType != "" || one.CPU) && (profileType == kind || profileType == one.Type) && r.Context().Err() == nil && filter.Profile(one)
 	}}
 	if q.From, q.Until, err = bounds(values, "", now); err != nil {
 		return nil, nil, err

@@ -69,14 +69,14 @@ func TestConnect(t *testing.T) {
 			client := pushv1connect.NewPusherServiceClient(c.client, "http://"+g.intake, c.options...)
 			_, err := client.Push(t.Context(), request(name, measured))
 			require.NoError(t, err)
-			p := g.waitFor(t, name, "process_cpu", hot)
+			p := g.waitFor(t, name, "cpu", hot)
 			assertResource(t, p, "service.name="+name, "pod=a")
 			assertLabel(t, hot, "controller", "cart", p)
 
 			_, err = client.Push(t.Context(), request("partial-"+name, []byte("bad"), measured))
 			assert.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)
 			require.ErrorContains(t, err, "1 of 2 profiles refused, the others are accepted: series[0].samples[0]: ")
-			g.waitFor(t, "partial-"+name, "process_cpu", hot)
+			g.waitFor(t, "partial-"+name, "cpu", hot)
 		})
 	}
 }

@@ -29,11 +29,11 @@ func TestDatadog(t *testing.T) {
 	defer profiler.Stop()
 	var cpu *profile.Profile
 	for kind, types := range map[string][]string{
-		"cpu":        {"samples", "cpu"},
-		"heap":       {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
-		"goroutines": {"goroutine"},
-		"mutex":      {"contentions", "delay"},
-		"block":      {"contentions", "delay"},
+		"cpu":       {"samples", "cpu"},
+		"heap":      {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+		"goroutine": {"goroutine"},
+		"mutex":     {"contentions", "delay"},
+		"block":     {"contentions", "delay"},
 	} {
 		p := g.waitFor(t, "from-datadog", kind, hot)
 		if kind == "cpu" {

@@ -45,7 +45,7 @@ func TestPyroscopeNode(t *testing.T) {
 	assert.Equal(t, []string{"samples", "wall", "cpu"}, typesOf(wall))
 	assertResource(t, wall, "service.name=from-node", "region=eu-1", "pyroscope_spy=nodespy")
 	assertLabel(t, "hotFunction", "route", "/cart", g.profiles(t, "from-node", "cpu")...)
-	g.waitFor(t, "from-node", "inuse_space", "hotFunction")
+	g.waitFor(t, "from-node", "heap", "hotFunction")
 }
 
 // TestDatadogPprof posts what Datadog's library encodes, as a program would.

@@ -59,11 +59,11 @@ func TestPyroscopeGo(t *testing.T) {
 	require.NoError(t, err)
 	var cpu *profile.Profile
 	for kind, types := range map[string][]string{
-		"cpu":         {"samples", "cpu"},
-		"inuse_space": {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
-		"goroutines":  {"goroutine"},
-		"mutex":       {"contentions", "delay"},
-		"block":       {"contentions", "delay"},
+		"cpu":       {"samples", "cpu"},
+		"heap":      {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+		"goroutine": {"goroutine"},
+		"mutex":     {"contentions", "delay"},
+		"block":     {"contentions", "delay"},
 	} {
 		p := g.waitFor(t, "from-pyroscope", kind, hot)
 		if kind == "cpu" {

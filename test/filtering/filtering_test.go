@@ -37,7 +37,7 @@ func TestFilter(t *testing.T) {
 		require.Equal(t, http.StatusNoContent, g.upload(t, "heap.pb.gz", query))
 	}
 	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Len(c, g.files(c), 1) }, within, pollEvery)
-	assert.Equal(t, []string{"checkout/inuse_space"}, g.files(t), "nothing of the test and of the canary")
+	assert.Equal(t, []string{"checkout/heap"}, g.files(t), "nothing of the test and of the canary")
 	assert.Equal(t, []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}, g.file(t).SampleType)
 	assert.Regexp(t, `(?m)^otelcol_processor_filter_profiles_filtered\{.*\} [1-9]`, g.get(t, g.metrics+"/metrics"))
 }

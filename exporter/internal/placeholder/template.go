@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -96,7 +97,7 @@ func valueOf(key string, payload *pprof.Payload) string {
 		}
 		return hex.EncodeToString(payload.ProfileID[:])
 	case ProfileType:
-		return payload.ProfileType
+		return series.Kind(payload.ProfileType)
 	case ProfileTime:
 		return strconv.FormatUint(uint64(payload.Time), 10)
 	}

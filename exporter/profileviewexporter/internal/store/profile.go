@@ -44,8 +44,8 @@ type Profile struct {
 
 // Head has the fields of a pprof that say what it measures. Profiles share it.
 type Head struct {
-	// Type is the name of the profile type in paths, such as cpu or heap.
-	Type string
+	// Kind is the name of the profile in paths, such as cpu or heap. Type is the type that was sent, such as inuse_space.
+	Kind, Type string
 	// Columns are the sample types.
 	Columns []Column
 	// Name is the name of the profile in Pyroscope, such as process_cpu.
@@ -130,7 +130,8 @@ const CommentPrefix = "otelpprof profile_view "
 func headOf(p *pprofwire.Profile, profileType string) *Head {
 	text := func(index uint32) string { return strings.ToValidUTF8(string(p.String(index)), "\uFFFD") }
 	h := &Head{
-		Type: Segment(profileType, unknownType), Period: p.Period, DefaultType: text(p.DefaultSampleType),
+		Kind: Segment(series.Kind(profileType), unknownType), Type: Segment(profileType, unknownType),
+		Period: p.Period, DefaultType: text(p.DefaultSampleType),
 		DropFrames: text(p.DropFrames), KeepFrames: text(p.KeepFrames), DocURL: text(p.DocURL),
 	}
 	if p.HasPeriodType {

@@ -15,8 +15,8 @@ type Query struct {
 	Tenant string
 	// Service selects those of a service. If it is empty, all services match.
 	Service string
-	// Type is the profile type. If it is empty, all types match.
-	Type string
+	// Kind is the kind of the profiles. If it is empty, all kinds match.
+	Kind string
 	// From and Until limit the time of profiles. Window is counted back from the end of the newest profile. For Window, a profile
 	// whose time is far from its arrival counts by its arrival.
 	From, Until Bound
@@ -70,11 +70,11 @@ func (s *Store) Search(q *Query) (found []*Profile, known bool) {
 func (s *Store) of(q *Query) (all []*Profile) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if q.Service != "" && q.Type != "" {
-		return slices.Clone(s.series[key{q.Tenant, q.Service, q.Type}])
+	if q.Service != "" && q.Kind != "" {
+		return slices.Clone(s.series[key{q.Tenant, q.Service, q.Kind}])
 	}
 	for k, some := range s.series {
-		if k.tenant == q.Tenant && (q.Service == "" || k.service == q.Service) && (q.Type == "" || k.profileType == q.Type) {
+		if k.tenant == q.Tenant && (q.Service == "" || k.service == q.Service) && (q.Kind == "" || k.kind == q.Kind) {
 			all = append(all, some...)
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Store) List(q *Query, after [2]string, limit int) (_ []Series, more boo
 	for _, p := range profiles {
 		k := keyOf(p)
 		if byKey[k] == nil && k.compare(key{q.Tenant, after[0], after[1]}) > 0 {
-			byKey[k] = &Series{Service: k.service, Type: k.profileType}
+			byKey[k] = &Series{Service: k.service, Type: k.kind}
 		}
 		if one := byKey[k]; one != nil {
 			one.add(p)

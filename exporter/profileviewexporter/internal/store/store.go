@@ -40,14 +40,14 @@ type Limits struct {
 	PerSeries int
 }
 
-// key identifies the profiles of one service and type. The symbols of a service have an empty type.
-type key struct{ tenant, service, profileType string }
+// key identifies the profiles of one service and kind. The symbols of a service have an empty kind.
+type key struct{ tenant, service, kind string }
 
 func (k key) compare(other key) int {
-	return cmp.Or(strings.Compare(k.tenant, other.tenant), strings.Compare(k.service, other.service), strings.Compare(k.profileType, other.profileType))
+	return cmp.Or(strings.Compare(k.tenant, other.tenant), strings.Compare(k.service, other.service), strings.Compare(k.kind, other.kind))
 }
 
-func keyOf(p *Profile) key { return key{p.Resource.Tenant, p.Resource.Service, p.Type} }
+func keyOf(p *Profile) key { return key{p.Resource.Tenant, p.Resource.Service, p.Kind} }
 
 // Store has the profiles. It is safe for concurrent use.
 type Store struct {

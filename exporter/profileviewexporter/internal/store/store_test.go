@@ -59,7 +59,7 @@ func TestMemoryLimit(t *testing.T) {
 	profiles, _ := s.Held()
 	assert.Equal(t, 500, int(profiles)+evicted[ReasonMemory])
 	assert.Greater(t, profiles, int64(5))
-	newest, known := s.Search(&Query{Service: "s" + strconv.Itoa(499%7), Type: "cpu"})
+	newest, known := s.Search(&Query{Service: "s" + strconv.Itoa(499%7), Kind: "cpu"})
 	require.True(t, known)
 	assert.EqualValues(t, 500, newest[len(newest)-1].Sequence, "the newest is there")
 	for _, p := range newest {
