@@ -267,7 +267,7 @@ bench-paired: $(BINARY) $(TOOLS)/benchstat ## Compare the commit BASE with this 
 		$(call measure,$(CURDIR),$(benchmark)) >>_build/bench-this.txt;) \
 	done
 	@$(TOOLS)/benchstat base=_build/bench-base.txt this=_build/bench-this.txt
-	@$(GO) -C test/clients run ./speed -binary $(BINARY) -base $$(ls $(BASE_TREE)/_build/{full/,}otelcol-pprof 2>/dev/null | head -n 1) -rounds $(BENCHCOUNT) $(SPEEDFLAGS)
+	@$(GO) -C test/clients run ./speed -binary $(BINARY) -base $$(ls $(BASE_TREE)/_build/{full/,}otelcol-pprof 2>/dev/null | head -n 1) -base-configs $(BASE_TREE)/config -rounds $(BENCHCOUNT) $(SPEEDFLAGS)
 	@git worktree remove --force $(BASE_TREE)
 
 .PHONY: bench-latency

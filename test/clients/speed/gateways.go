@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -34,7 +35,8 @@ const (
 type gateways struct {
 	binary      string
 	destination *http.Server
-	address     string // of the destination
+	address     string       // of the destination
+	received    atomic.Int64 // bytes of bodies
 	broker      *kfake.Cluster
 	directory   string
 	all         []*measured
@@ -43,7 +45,7 @@ type gateways struct {
 // measured is one process.
 type measured struct {
 	*gateway.Gateway
-	output output
+	name string
 	// receivers has the addresses of its receivers.
 	receivers      []string
 	profiler, page string
@@ -60,7 +62,10 @@ func newGateways(binary string) (g *gateways, err error) {
 		return g, err
 	}
 	g.address = listener.Addr().String()
-	g.destination = &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(accept)}
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	g.destination = &http.Server{ReadHeaderTimeout: patience, Protocols: protocols, Handler: http.HandlerFunc(g.accept)}
 	go func() { _ = g.destination.Serve(listener) }()
 	g.broker, err = startBroker()
 	return g, err
@@ -76,7 +81,7 @@ func (g *gateways) start(ctx context.Context, o output, environment ...string) (
 	if err != nil {
 		return nil, err
 	}
-	values := append(slices.Clone(addresses[:5]), g.address, directory, g.broker.ListenAddrs()[0], addresses[5])
+	values := append(slices.Clone(addresses[:5]), g.address, directory, addresses[5])
 	running, err := gateway.Start(ctx, gateway.Options{
 		Binary: g.binary, HealthURL: "http://" + addresses[3], Directory: directory, Environment: environment,
 		Configs: []string{fillIn(gatewayConfig, values), "yaml:" + fillIn(o.pipeline, values)},
@@ -84,15 +89,23 @@ func (g *gateways) start(ctx context.Context, o output, environment ...string) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.name, err)
 	}
-	m := &measured{Gateway: running, output: o, receivers: addresses, profiler: addresses[4], page: addresses[5]}
+	m := &measured{Gateway: running, name: o.name, receivers: addresses, profiler: addresses[4], page: addresses[5]}
 	g.all = append(g.all, m)
 	return m, nil
 }
 
-// accept takes a message without a look at it.
-func accept(w http.ResponseWriter, request *http.Request) {
-	_, _ = io.Copy(io.Discard, request.Body)
-	w.Header().Set("Content-Type", "application/x-protobuf")
+// accept takes a message over HTTP or gRPC without a look at it.
+func (g *gateways) accept(w http.ResponseWriter, request *http.Request) {
+	n, _ := io.Copy(io.Discard, request.Body)
+	g.received.Add(n)
+	if request.Header.Get("Content-Type") != "application/grpc" {
+		w.Header().Set("Content-Type", "application/x-protobuf")
+		return
+	}
+	w.Header().Set("Content-Type", "application/grpc")
+	w.Header().Set("Trailer", "Grpc-Status")
+	_, _ = w.Write(make([]byte, 5)) // an empty message
+	w.Header().Set("Grpc-Status", "0")
 }
 
 // stop ends all of them.
@@ -134,7 +147,7 @@ func (m *measured) idleCPUTime() (time.Duration, error) {
 		}
 		before = after
 	}
-	return 0, errors.Join(err, fmt.Errorf("%s: it is not idle within %s", m.output.name, patience))
+	return 0, errors.Join(err, fmt.Errorf("%s: it is not idle within %s", m.name, patience))
 }
 
 // fillIn puts values in the verbs of a configuration, which need not have all.

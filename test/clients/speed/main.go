@@ -11,6 +11,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,7 +21,11 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.binary, "binary", os.Getenv("OTELPPROF_BINARY"), "the built distribution")
+	flag.StringVar(&o.configs, "configs", "../../config", "the folder of the shipped configurations")
 	flag.StringVar(&o.base, "base", "", "another build: only compare the two, by turns")
+	flag.StringVar(&o.baseConfigs, "base-configs", "../../config", "the configurations of the other build")
+	flag.StringVar(&o.shipped, "shipped", "", "only measure these shipped configurations, such as gateway.yaml,agent.yaml")
+	flag.StringVar(&o.variants, "variants", "", "measure each shipped configuration with each of these, separated by \";\": yaml:a::b: c, or NAME=value of the environment")
 	flag.StringVar(&o.profile, "profile", "../../testdata/pprof/cpu.pb.gz", "what is uploaded")
 	flag.IntVar(&o.rounds, "rounds", 6, "measurements of each route")
 	flag.IntVar(&o.uploads, "uploads", 300, "uploads in one measurement")
@@ -47,13 +52,17 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
+	chosen, err := shippedOf(o.shipped, o.variants)
+	if err != nil {
+		return err
+	}
 	if o.base != "" {
-		pairs, err := measurePairs(o, routesOf(uploads))
-		if err != nil {
+		pairs := pairsOf(uploads, chosen)
+		if err := measurePairs(o, pairs); err != nil {
 			return err
 		}
 		_, err = os.Stdout.WriteString(renderPairs(o, pairs))
-		return err
+		return errors.Join(err, checkPairs(pairs))
 	}
 	if o.steady > 0 {
 		s, err := measureSteady(o, uploads[0])
@@ -63,14 +72,23 @@ func run(o options) error {
 		_, err = os.Stdout.WriteString(renderSteady(o, len(profile), s))
 		return err
 	}
+	if o.shipped != "" {
+		results, err := measureShipped(o, y, uploads, chosen)
+		if err != nil {
+			return err
+		}
+		_, err = os.Stdout.WriteString(renderShipped(o, results))
+		return err
+	}
 	results, of, err := measure(o, y, uploads)
 	if err != nil {
 		return err
 	}
-	capacity, scale, err := measureLatency(o, uploads[0])
+	configurations, err := measureShipped(o, y, uploads, chosen)
 	if err != nil {
 		return err
 	}
-	_, err = os.Stdout.WriteString(render(o, len(profile), results) + renderShares(profiledOutputs, of) + renderLatency(o, capacity, scale) + "\nMade by `go -C test/clients run ./speed`.\n")
+	_, err = os.Stdout.WriteString(render(o, len(profile), results) + renderShares(profiledOutputs, of) + renderShipped(o, configurations) +
+		"\nMade by `go -C test/clients run ./speed`.\n")
 	return err
 }

@@ -14,6 +14,12 @@ import (
 type options struct {
 	binary  string
 	base    string
+	configs string
+	// baseConfigs are the configurations of the base.
+	baseConfigs string
+	// shipped and variants choose the configurations to measure. Without them, everything is measured.
+	shipped, variants string
+
 	profile string
 	rounds  int
 	uploads int
@@ -78,14 +84,7 @@ func (r *result) measure(m *measured, s *sender, times [parts]time.Duration, cou
 	if err != nil || !keep {
 		return err
 	}
-	limit := time.Duration(0)
-	for _, p := range r.upload.parts {
-		limit += times[p]
-	}
-	for _, p := range r.output.parts {
-		limit += times[p]
-	}
 	r.gateway = append(r.gateway, cost)
-	r.limit = append(r.limit, limit)
+	r.limit = append(r.limit, sum(times, r.upload.parts, r.output.parts))
 	return nil
 }

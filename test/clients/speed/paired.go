@@ -13,41 +13,63 @@ import (
 	"time"
 )
 
-// pair is what was measured of one route with two builds.
+// pair is what was measured of one route, or of one shipped configuration, with two builds.
 type pair struct {
-	route
+	name   string
+	upload upload
+	// shipped reports whether it is a shipped configuration, which must not become dearer.
+	shipped bool
+	// start starts a process. The configurations are in the folder configs.
+	start func(g *gateways, configs string) (*measured, error)
 	// base and head are CPU time per profile, one of each round.
 	base, head []time.Duration
 }
 
-// measurePairs sends uploads on each route to the base and to the other build by turns.
-func measurePairs(o options, routes []route) (pairs []*pair, err error) {
+// pairsOf returns the routes and the shipped configurations.
+func pairsOf(uploads []upload, chosen []shipped) (pairs []*pair) {
+	for _, r := range routesOf(uploads) {
+		pairs = append(pairs, &pair{
+			name: r.upload.api + " to " + r.output.name, upload: r.upload,
+			start: func(g *gateways, _ string) (*measured, error) { return g.start(context.Background(), r.output) },
+		})
+	}
+	for _, c := range chosen {
+		pairs = append(pairs, &pair{
+			name: c.String(), upload: c.uploadOf(uploads), shipped: true,
+			start: func(g *gateways, configs string) (*measured, error) {
+				return g.startShipped(context.Background(), configs, c)
+			},
+		})
+	}
+	return pairs
+}
+
+// measurePairs sends uploads to the base and to the other build by turns.
+func measurePairs(o options, pairs []*pair) error {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.senders}}
 	defer client.CloseIdleConnections()
 	s := &sender{client: client, at: o.senders}
-	for _, r := range routes {
-		p := &pair{route: r}
+	for _, p := range pairs {
 		if err := p.measure(o, s); err != nil {
-			return nil, fmt.Errorf("%s to %s: %w", r.upload.api, r.output.name, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		pairs = append(pairs, p)
 	}
-	return pairs, nil
+	return nil
 }
 
-// measure runs the two builds only for this route.
+// measure runs the two builds only for this pair.
 func (p *pair) measure(o options, s *sender) (err error) {
 	g, err := newGateways(o.base)
 	defer func() { err = errors.Join(err, g.stop()) }()
 	if err != nil {
 		return err
 	}
-	base, err := g.start(context.Background(), p.output)
+	base, err := p.start(g, o.baseConfigs)
 	if err != nil {
 		return err
 	}
 	g.binary = o.binary
-	head, err := g.start(context.Background(), p.output)
+	head, err := p.start(g, o.configs)
 	if err != nil {
 		return err
 	}
@@ -65,6 +87,32 @@ func (p *pair) measure(o options, s *sender) (err error) {
 	return nil
 }
 
+// ratios returns the cost of this build divided by that of the base, in order.
+func (p *pair) ratios() []float64 {
+	ratios := make([]float64, len(p.base))
+	for i := range ratios {
+		ratios[i] = float64(p.head[i]) / float64(max(p.base[i], 1))
+	}
+	slices.Sort(ratios)
+	return ratios
+}
+
+func median(sorted []float64) float64 { return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2 }
+
+// dearerBy is how much dearer a shipped configuration may become. Less cannot be told from noise.
+const dearerBy = 1.05
+
+// checkPairs returns an error if a shipped configuration became dearer, in all rounds and by more than dearerBy in the median.
+func checkPairs(pairs []*pair) error {
+	var errs []error
+	for _, p := range pairs {
+		if ratios := p.ratios(); p.shipped && ratios[0] > 1 && median(ratios) > dearerBy {
+			errs = append(errs, fmt.Errorf("%s costs %.2f times as much as before", p.name, median(ratios)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // renderPairs makes the table of a comparison.
 func renderPairs(o options, pairs []*pair) string {
 	var out strings.Builder
@@ -73,20 +121,15 @@ func renderPairs(o options, pairs []*pair) string {
 
 CPU time of the gateway for a profile, medians of %d rounds of %d uploads, %d under way at a time. In each round the base and this
 build take the same uploads one after the other, and the ratio is of these two. Below 1 this build is cheaper; where the smallest and
-the largest ratio lie on both sides of 1, the rounds do not agree.
+the largest ratio lie on both sides of 1, the rounds do not agree. Each build has its own shipped configurations.
 
-| API | output | base | this build | ratio: median | smallest | largest |
-|---|---|---:|---:|---:|---:|---:|
+| route or configuration | base | this build | ratio: median | smallest | largest |
+|---|---:|---:|---:|---:|---:|
 `, o.rounds, o.uploads, o.senders)
 	for _, p := range pairs {
-		ratios := make([]float64, len(p.base))
-		for i := range ratios {
-			ratios[i] = float64(p.head[i]) / float64(max(p.base[i], 1))
-		}
-		slices.Sort(ratios)
-		fmt.Fprintf(&out, "| %s | %s | %s | %s | %.2f | %.2f | %.2f |\n", p.upload.api, p.output.name,
-			milliseconds(quantile(p.base, 0.5)), milliseconds(quantile(p.head, 0.5)),
-			(ratios[(len(ratios)-1)/2]+ratios[len(ratios)/2])/2, ratios[0], ratios[len(ratios)-1])
+		ratios := p.ratios()
+		fmt.Fprintf(&out, "| %s | %s | %s | %.2f | %.2f | %.2f |\n", p.name,
+			milliseconds(quantile(p.base, 0.5)), milliseconds(quantile(p.head, 0.5)), median(ratios), ratios[0], ratios[len(ratios)-1])
 	}
 	return out.String()
 }

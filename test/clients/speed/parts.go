@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +28,9 @@ const (
 	inflate
 	fill // an OTLP message, by unmarshalling
 	marshal
-	compress
-	compressRecords // as Kafka's client does
-	writeFile       // the gzip of a pprof
+	compress       // with zstd
+	deflateMessage // with gzip
+	writeFile      // the gzip of a pprof
 	parts
 )
 
@@ -37,7 +38,7 @@ const (
 type yardstick struct {
 	payload, plain, message, logs []byte
 
-	encoder, recordEncoder *zstd.Encoder
+	encoder *zstd.Encoder
 
 	deflater *gzip.Writer
 	inflater gzip.Reader
@@ -58,23 +59,17 @@ func newYardstick(payload []byte) (*yardstick, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	// The levels are those of the gateway.
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		return nil, err
 	}
-	// The window of franz-go, which the exporter uses.
-	recordEncoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10))
-	if err != nil {
-		return nil, err
-	}
-	// The default level of the exporter pprof.
-	deflater, err := gzip.NewWriterLevel(io.Discard, 6)
+	deflater, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 	if err != nil {
 		return nil, err
 	}
 	y := &yardstick{
-		payload: payload, logs: logs, message: message, profiles: profiles, encoder: encoder, recordEncoder: recordEncoder,
-		deflater: deflater,
+		payload: payload, logs: logs, message: message, profiles: profiles, encoder: encoder, deflater: deflater,
 	}
 	err = y.inflate()
 	y.plain = bytes.Clone(y.buffer.Bytes())
@@ -102,15 +97,18 @@ func (y *yardstick) do(p part) (err error) {
 		_, err = (&pprofile.ProtoMarshaler{}).MarshalProfiles(y.profiles)
 	case compress:
 		y.encoder.EncodeAll(y.message, y.buffer.AvailableBuffer())
-	case compressRecords:
-		y.recordEncoder.EncodeAll(y.message, y.buffer.AvailableBuffer())
+	case deflateMessage:
+		err = y.deflate(y.message)
 	case writeFile:
-		y.deflater.Reset(io.Discard)
-		if _, err = y.deflater.Write(y.plain); err == nil {
-			err = y.deflater.Close()
-		}
+		err = y.deflate(y.plain)
 	}
 	return err
+}
+
+func (y *yardstick) deflate(plain []byte) error {
+	y.deflater.Reset(io.Discard)
+	_, err := y.deflater.Write(plain)
+	return errors.Join(err, y.deflater.Close())
 }
 
 func (y *yardstick) unmarshalLogs() error {
@@ -154,6 +152,14 @@ func (y yardsticks) measure(count int) (times [parts]time.Duration, err error) {
 		times[p] = (after - before) / time.Duration(each*len(y))
 	}
 	return times, nil
+}
+
+// sum returns the time of parts.
+func sum(times [parts]time.Duration, all ...[]part) (total time.Duration) {
+	for _, p := range slices.Concat(all...) {
+		total += times[p]
+	}
+	return total
 }
 
 // do does a part so many times with each yardstick.

@@ -58,7 +58,7 @@ func (m *measured) shares(s *sender, u upload, length time.Duration) (all shares
 	p, err := m.profile(length)
 	cancel()
 	if err = errors.Join(err, <-loaded); err != nil {
-		return nil, fmt.Errorf("%s: %w", m.output.name, err)
+		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
 	return sharesOf(p), nil
 }

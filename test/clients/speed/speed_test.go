@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,7 +32,7 @@ func inputs(t *testing.T) (options, yardsticks, []upload) {
 	require.NoError(t, err)
 	uploads, err := uploadsOf(y[0])
 	require.NoError(t, err)
-	return options{binary: gatewaytest.Binary(t), rounds: 1, uploads: 10, senders: 2, load: time.Second, steady: time.Second}, y, uploads
+	return options{binary: gatewaytest.Binary(t), configs: "../../../config", rounds: 1, uploads: 10, senders: 2, load: time.Second, steady: time.Second}, y, uploads
 }
 
 // TestMeasure: each API takes the uploads, and has a time of each kind.
@@ -40,7 +41,7 @@ func TestMeasure(t *testing.T) {
 	results, of, err := measure(o, y, uploads)
 	require.NoError(t, err)
 	require.Len(t, of, len(profiledOutputs))
-	require.Len(t, results, 15, "five APIs with two outputs each, and five more outputs")
+	require.Len(t, results, 11, "five APIs with two outputs each, and files")
 	for _, r := range results {
 		assert.Len(t, r.gateway, 1)
 		assert.Len(t, r.limit, 1)
@@ -48,27 +49,47 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-func TestMeasureLatency(t *testing.T) {
-	o, _, uploads := inputs(t)
-	capacity, scale, err := measureLatency(o, uploads[0])
+// TestMeasureShipped: the shipped configurations take the uploads, send them on, and have a time of each kind.
+func TestMeasureShipped(t *testing.T) {
+	o, y, uploads := inputs(t)
+	chosen, err := shippedOf("gateway.yaml,kafka-front.yaml,splunk.yaml", "GOGC=50;yaml:processors::memory_limiter::limit_mib: 2000")
 	require.NoError(t, err)
-	assert.Positive(t, capacity)
-	assert.Len(t, scale[1], 1)
-	assert.Len(t, scale[2], 1)
-	for _, l := range schedules {
-		assert.NotEmpty(t, l.latencies)
-		assert.NotContains(t, l.latencies, time.Duration(0))
+	require.Len(t, chosen, 6)
+	results, err := measureShipped(o, y, uploads, chosen)
+	require.NoError(t, err)
+	require.Len(t, results, 6)
+	for _, r := range results {
+		assert.Len(t, r.cost, len(closedLoops))
+		assert.Positive(t, r.limit[0])
+		assert.Positive(t, r.memory)
+		assert.Equal(t, r.file == "gateway.yaml", r.sent > 0, r.file)
+		require.Len(t, r.open, len(openLoops))
+		assert.NotContains(t, r.open[1].latencies, time.Duration(0))
 	}
+	_, err = shippedOf("none.yaml", "")
+	require.ErrorContains(t, err, "none.yaml")
 }
 
 func TestMeasurePairs(t *testing.T) {
 	o, _, uploads := inputs(t)
-	o.base = o.binary
-	pairs, err := measurePairs(o, []route{{uploads[0], dropped}})
-	require.NoError(t, err)
-	require.Len(t, pairs, 1)
-	assert.Len(t, pairs[0].base, 1)
-	assert.Len(t, pairs[0].head, 1)
+	o.base, o.baseConfigs = o.binary, o.configs
+	all := pairsOf(uploads, allShipped)
+	require.Len(t, all, 11+len(allShipped))
+	pairs := []*pair{all[0], all[11]}
+	require.NoError(t, measurePairs(o, pairs))
+	for _, p := range pairs {
+		assert.Len(t, p.base, 1)
+		assert.Len(t, p.head, 1)
+	}
+}
+
+// TestCheckPairs: a shipped configuration that is dearer in all rounds is an error.
+func TestCheckPairs(t *testing.T) {
+	of := func(shipped bool, head ...time.Duration) *pair {
+		return &pair{name: fmt.Sprint(head), shipped: shipped, base: []time.Duration{100, 100, 100}, head: head}
+	}
+	require.NoError(t, checkPairs([]*pair{of(false, 120, 120, 120), of(true, 99, 120, 120), of(true, 101, 104, 120), of(true, 90, 90, 90)}))
+	require.ErrorContains(t, checkPairs([]*pair{of(true, 101, 106, 107)}), "[101ns 106ns 107ns] costs 1.06 times")
 }
 
 func TestMeasureSteady(t *testing.T) {
@@ -130,17 +151,28 @@ func TestRender(t *testing.T) {
 		{route: route{upload{api: "raw pprof", path: "/v1/pprof"}, otlp}, gateway: ms(9, 3, 4), limit: ms(2, 1, 2)},
 	})
 	assert.Contains(t, table, "a CPU profile of 97 kB")
-	assert.Contains(t, table, "\n| raw pprof | OTLP | 4.00 ms | 2.00 ms | 2.00 |\n")
+	assert.Contains(t, table, "\n| raw pprof | OTLP | 4.00 ms | 2.00 ms | 2.00 ✗ |\n")
 }
 
 func TestRenderPairs(t *testing.T) {
-	p := &pair{route: route{upload{api: "raw pprof"}, kafka}}
+	p := &pair{name: "raw pprof to files"}
 	for _, base := range []time.Duration{2, 3, 4} {
 		p.base, p.head = append(p.base, base*time.Millisecond), append(p.head, 3*time.Millisecond)
 	}
 	table := renderPairs(options{rounds: 3, uploads: 500, senders: 4}, []*pair{p})
 	assert.Contains(t, table, "medians of 3 rounds of 500 uploads, 4 under way at a time")
-	assert.Contains(t, table, "\n| raw pprof | Kafka | 3.00 ms | 3.00 ms | 1.00 | 0.75 | 1.50 |\n")
+	assert.Contains(t, table, "\n| raw pprof to files | 3.00 ms | 3.00 ms | 1.00 | 0.75 | 1.50 |\n")
+}
+
+func TestRenderShipped(t *testing.T) {
+	ms := []time.Duration{time.Millisecond}
+	table := renderShipped(options{load: time.Minute}, []*shippedResult{{
+		shipped: shipped{file: "gateway.yaml", variant: "yaml:a: b"}, limit: ms, sent: 1234, memory: 100 << 20,
+		cost: map[int][]time.Duration{64: {3e6}, 1: {1e6}, 8: {2e6}},
+		open: []*schedule{{latencies: []time.Duration{4e6, 5e6}}, {latencies: []time.Duration{6e6, 7e6}}},
+	}})
+	assert.Contains(t, table, "at fixed times for 1m0s")
+	assert.Contains(t, table, "\n| `gateway.yaml`, `a: b` | 1.00 ms | 1.00 ms | 2.00 ms | 3.00 ms | 2.00 ✗ | 1234 | 100 MiB | 4.00 ms | 5.00 ms | 6.00 ms | 7.00 ms |\n")
 }
 
 func TestRenderSteady(t *testing.T) {

@@ -21,7 +21,7 @@ processors:
 exporters:
   otlp_http: {endpoint: "http://%[6]s", compression: zstd, sending_queue: {enabled: false}}
   pprof: {file: {directory: "%[7]s/profiles", max_total_size: 50000000}}
-  profile_view: {endpoint: "%[9]s"}
+  profile_view: {endpoint: "%[8]s"}
 service:
   pipelines:
     profiles: {processors: [profile_deduplicator], exporters: [otlp_http, pprof, profile_view]}
