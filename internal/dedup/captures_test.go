@@ -6,6 +6,7 @@ package dedup_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,6 +59,41 @@ func requireSameMeaning(t *testing.T, name string, pd pprofile.Profiles) pprofil
 	requireCanonical(t, after)
 	assert.Zero(t, stats.Invalid, name)
 	return after
+}
+
+// TestPprofNeedsNoDeduplication: the encoder of pprofs combines equal samples itself. So configurations that write pprofs of what the
+// receivers of this project translate have no deduplicator.
+func TestPprofNeedsNoDeduplication(t *testing.T) {
+	encoded := func(pd pprofile.Profiles) (all []string) {
+		for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+			require.NoError(t, err)
+			all = append(all, string(payload.Pprof))
+		}
+		return all
+	}
+	changed := 0
+	compare := func(name string, pd pprofile.Profiles) {
+		before := encoded(pd)
+		pd, stats := deduplicate(t, pd)
+		assert.True(t, slices.Equal(before, encoded(pd)), name)
+		if stats.Changed {
+			changed++
+		}
+	}
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	for _, payload := range profiletest.ClientPayloads(t) {
+		if !payload.Legacy {
+			pd, _, err := decoder.Decode(payload.Data, pprof.Source{})
+			require.NoError(t, err)
+			compare(payload.File, pd)
+		}
+	}
+	for _, file := range profiletest.OwnPprofs(t) {
+		pd, _, err := decoder.Decode(file.Bytes(t), pprof.Source{})
+		require.NoError(t, err)
+		compare(file.Name, pd)
+	}
+	assert.Greater(t, changed, 5, "messages are not canonical before")
 }
 
 // Files of one program become one message with the meaning of all of them.
