@@ -337,6 +337,8 @@ format: $(TOOLS)/gofumpt $(TOOLS)/goimports ## Format all code
 .PHONY: generate
 generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the generated code and documents anew
 	@for module in . $(COMPONENT_MODULES); do PATH="$(TOOLS):$$PATH" $(GO) -C $$module generate ./... || exit 1; done
+	@# mdatagen also writes tests of what its templates make, nine times the same. Its own tests have them.
+	@rm -f $$(git ls-files -co --exclude-standard '*/internal/metadata*/generated_*_test.go')
 	@# mdatagen has no URL for the distribution, and leaves its link empty.
 	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.full.yaml|' $$(git ls-files '*/*/README.md')
 	@$(MAKE) format
