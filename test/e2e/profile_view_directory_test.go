@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -103,26 +102,4 @@ func TestPagesOutliveTheProcess(t *testing.T) {
 	g.Kill()
 	g, pages = storing(t, directory, "max_age: 1ms")
 	assert.Empty(t, g.held(t, pages, ""))
-}
-
-// TestPagesOfADamagedDirectory: a damaged file is left out, and the rest goes on.
-func TestPagesOfADamagedDirectory(t *testing.T) {
-	directory := filepath.Join(t.TempDir(), "recent")
-	g, _ := storing(t, directory, "max_age: 1h")
-	upload := readProfile(t, "heap")
-	for _, service := range []string{"damaged", "whole"} {
-		require.Equal(t, http.StatusNoContent, g.post(t, "?service.name="+service, upload).status)
-	}
-	g.stored(t, 2)
-	g.Kill()
-	files, err := filepath.Glob(filepath.Join(directory, "damaged", "*", "*.pb.gz"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	content, err := os.ReadFile(files[0])
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(files[0], content[:len(content)/2], 0o600))
-
-	g, pages := storing(t, directory, "max_age: 1h")
-	assert.Equal(t, map[string]int{"whole": 1}, g.held(t, pages, ""))
-	assert.Equal(t, 1, strings.Count(g.Log(), "Cannot restore a profile"))
 }

@@ -4,10 +4,8 @@
 package e2e
 
 import (
-	"bytes"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -62,21 +59,6 @@ func goCommand(t *testing.T, directory string, arguments ...string) string {
 	return string(output)
 }
 
-// at is the example with another time and its values times a factor.
-func at(t *testing.T, example *profile.Profile, when time.Time, factor int64) []byte {
-	t.Helper()
-	p := example.Copy()
-	p.TimeNanos = when.UnixNano()
-	for _, s := range p.Sample {
-		for i := range s.Value {
-			s.Value[i] *= factor
-		}
-	}
-	var out bytes.Buffer
-	require.NoError(t, p.Write(&out))
-	return out.Bytes()
-}
-
 // The Collector's authenticators stand before every page, and no other site may read one.
 func TestEndpointAsksWhoIsThere(t *testing.T) {
 	addresses, err := gateway.FreeAddresses(t.Context(), 1)
@@ -100,49 +82,6 @@ func TestEndpointAsksWhoIsThere(t *testing.T) {
 			assert.Empty(t, response.Header.Get("Access-Control-Allow-Origin"), path)
 		}
 	}
-}
-
-// go tool pprof fetches a window, compares two, and keeps one as a file.
-func TestGoToolPprofFetches(t *testing.T) {
-	g, address := serving(t)
-	example := parse(t, readProfile(t, "cpu"))
-	begin := time.Now().Add(-8 * time.Minute).UTC()
-	g.accept(t, "?service.name=checkout", at(t, example, begin, 1))
-	g.accept(t, "?service.name=checkout", at(t, example, begin.Add(6*time.Minute), 3))
-	profiles := address + "/profiles/checkout/cpu"
-	require.Eventually(t, func() bool {
-		return strings.Contains(string(g.fetch(t, address+"/profiles")), `"profiles":2`)
-	}, patience, 20*time.Millisecond)
-
-	total := int64(0)
-	for _, s := range example.Sample {
-		total += s.Value[len(s.Value)-1]
-	}
-	sums := func(file string) (sum int64) {
-		data, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for _, s := range parse(t, data).Sample {
-			sum += s.Value[len(s.Value)-1]
-		}
-		return sum
-	}
-	directory := t.TempDir()
-	goCommand(t, directory, "tool", "pprof", "-proto", "-output", "all.pb.gz", profiles)
-	assert.Equal(t, 4*total, sums(filepath.Join(directory, "all.pb.gz")))
-	goCommand(t, directory, "tool", "pprof", "-proto", "-output", "seconds.pb.gz", "-seconds", "60", profiles)
-	assert.Equal(t, 3*total, sums(filepath.Join(directory, "seconds.pb.gz")), "the last minute")
-	between := url.QueryEscape(begin.Add(3 * time.Minute).Format(time.RFC3339))
-	early, late := profiles+"?until="+between, profiles+"?from="+between
-	goCommand(t, directory, "tool", "pprof", "-proto", "-output", "difference.pb.gz", "-diff_base", early, late)
-	assert.Equal(t, 2*total, sums(filepath.Join(directory, "difference.pb.gz")))
-
-	top := goCommand(t, directory, "tool", "pprof", "-top", "-nodecount", "5", profiles+"?window=1h30m")
-	assert.Contains(t, top, "Type: cpu")
-	assert.Contains(t, top, "flat%")
-	command := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top", address+"/profiles/nobody/cpu")
-	output, err := command.CombinedOutput()
-	require.Error(t, err)
-	assert.Contains(t, string(output), `there is no profile of the service "nobody"`, "the text is shown to the user")
 }
 
 // hot is a program whose hot function costs more than is inlined without a profile. It imports nothing, so that a build

@@ -77,20 +77,3 @@ func readProfile(t *testing.T, name string) []byte {
 	require.NoError(t, err)
 	return content
 }
-
-// TestSameBytes: the same upload gives the same file, in another process too.
-func TestSameBytes(t *testing.T) {
-	upload := readProfile(t, "heap")
-	var contents [2][]byte
-	var names [2]string
-	for i := range contents {
-		g := start(t)
-		g.accept(t, "?service.name=same", upload)
-		names[i] = g.waitForFiles(t, 1)[0]
-		var err error
-		contents[i], err = os.ReadFile(filepath.Join(g.directory, names[i]))
-		require.NoError(t, err)
-	}
-	assert.Equal(t, names[0], names[1], "the name of the file")
-	assert.Equal(t, contents[0], contents[1], "its content")
-}

@@ -4,17 +4,15 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -58,41 +56,29 @@ func (g *tester) refusesConnections(t *testing.T) bool {
 	return false
 }
 
-// TestKill: a reader never sees half a file, whenever the gateway dies, and the next one cleans up what it left.
-func TestKill(t *testing.T) {
-	g := start(t)
-	upload := readProfile(t, "heap")
-	var uploaders sync.WaitGroup
-	for uploader := range 4 {
-		uploaders.Go(func() {
-			for i := 0; ; i++ {
-				target := fmt.Sprintf("http://%s/v1/pprof?service.name=killed-%d&resource.upload=%d", g.intake, uploader, i)
-				response, err := g.client.Post(target, "", strings.NewReader(string(upload)))
-				if err != nil {
-					return // It is gone.
-				}
-				response.Body.Close()
-			}
-		})
-	}
-	require.Eventually(t, func() bool { return len(g.files(t)) >= 50 }, patience, time.Millisecond)
-	g.Kill()
-	uploaders.Wait()
+func header(length int) string {
+	return fmt.Sprintf("POST /v1/pprof HTTP/1.1\r\nHost: gateway\r\nContent-Length: %d\r\n\r\n", length)
+}
 
-	finished := 0
-	for _, name := range g.files(t) {
-		if !strings.HasSuffix(name, ".pb.gz") {
-			continue
-		}
-		finished++
-		content, err := os.ReadFile(filepath.Join(g.directory, name))
-		require.NoError(t, err)
-		_, err = profile.ParseData(content)
-		require.NoError(t, err, name)
-	}
-	assert.GreaterOrEqual(t, finished, 40)
+// dial opens a connection and sends the text as it stands. Nothing on it takes longer than patience.
+func (g *tester) dial(t *testing.T, text string) net.Conn {
+	t.Helper()
+	var dialer net.Dialer
+	connection, err := dialer.DialContext(t.Context(), "tcp", g.intake)
+	require.NoError(t, err)
+	t.Cleanup(func() { connection.Close() })
+	require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
+	_, err = io.Copy(connection, strings.NewReader(text))
+	require.NoError(t, err)
+	return connection
+}
 
-	next := start(t, "yaml:exporters::pprof::file::directory: "+g.directory)
-	next.directory = g.directory
-	next.waitForFiles(t, finished)
+func readResponse(t *testing.T, connection net.Conn) *http.Response {
+	t.Helper()
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, response.Body)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response
 }
