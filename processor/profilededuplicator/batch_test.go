@@ -50,31 +50,30 @@ func TestBatchIsFlushedAfterTimeout(t *testing.T) {
 	})
 }
 
-func TestBatchIsFlushedAtMaxSamples(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		next := &sink{}
-		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 4 }))
-		for i := range byte(3) {
-			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
-		}
-		synctest.Wait()
-		require.Len(t, next.taken(), 1)
-		assert.Equal(t, 4, next.taken()[0].SampleCount())
-	})
-}
-
-func TestBatchIsFlushedAtMaxBytes(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		size := (&pprofile.ProtoMarshaler{}).ProfilesSize(upload("checkout", 1, 1, 2))
-		next := &sink{}
-		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 0, 2*size }))
-		for i := range byte(3) {
-			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
-		}
-		synctest.Wait()
-		require.Len(t, next.taken(), 1)
-		assert.Equal(t, 2, next.taken()[0].ProfileCount())
-	})
+func TestBatchIsFlushedWhenFull(t *testing.T) {
+	bytes := (&pprofile.ProtoMarshaler{}).ProfilesSize(upload("checkout", 1, 1, 2))
+	for name, test := range map[string]struct{ maxSamples, maxBytes, profiles int }{
+		"samples":   {4, 4_000_000, 2},
+		"bytes":     {0, 2 * bytes, 2},
+		"no limits": {0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
+				next := &sink{}
+				f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = test.maxSamples, test.maxBytes }))
+				for i := range byte(3) {
+					require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
+				}
+				synctest.Wait()
+				profiles := 0
+				for _, pd := range next.taken() {
+					profiles += pd.ProfileCount()
+				}
+				assert.Equal(t, test.profiles, profiles)
+				assert.LessOrEqual(t, len(next.taken()), 1)
+			})
+		})
+	}
 }
 
 // A single message may exceed the limits. It is split.
@@ -94,22 +93,6 @@ func TestLargeBatchIsSplit(t *testing.T) {
 			}
 		}
 		assert.EqualValues(t, 28, sum)
-	})
-}
-
-func TestWithoutLimitsOnlyTimeoutFlushes(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		next := &sink{}
-		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 0, 0 }))
-		for i := range 200 {
-			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", byte(i+1), make([]int64, 50)...)))
-		}
-		synctest.Wait()
-		assert.Empty(t, next.taken())
-		time.Sleep(time.Second)
-		synctest.Wait()
-		require.Len(t, next.taken(), 1)
-		assert.Equal(t, 200, next.taken()[0].ProfileCount())
 	})
 }
 
@@ -290,23 +273,6 @@ func TestSlowConsumerGetsLargerBatches(t *testing.T) {
 	})
 }
 
-func TestFullBatchesWaitForASlowConsumer(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		next := &sink{answer: func(int, pprofile.Profiles) error {
-			time.Sleep(time.Minute)
-			return nil
-		}}
-		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
-		for i := range byte(20) {
-			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
-		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		assert.Equal(t, 10, next.calls())
-		assert.Len(t, next.totals(), 20)
-	})
-}
-
 func TestShutdownFlushes(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
@@ -322,21 +288,6 @@ func TestShutdownFlushes(t *testing.T) {
 		err := f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1))
 		require.ErrorIs(t, err, errStopped)
 		assert.False(t, consumererror.IsPermanent(err))
-	})
-}
-
-// The shutdown waits for running flushes.
-func TestShutdownWaitsForFlushes(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		next := &sink{answer: func(int, pprofile.Profiles) error {
-			time.Sleep(time.Minute)
-			return nil
-		}}
-		f := start(t, next, batchOf(nil))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		time.Sleep(2 * time.Second)
-		require.NoError(t, f.Shutdown(t.Context()))
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
 	})
 }
 
@@ -362,23 +313,6 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 		lost := f.logs.FilterMessageSnippet("Lost profiles").All()
 		require.Len(t, lost, 1)
 		assert.Equal(t, "shutdown", lost[0].ContextMap()["reason"])
-	})
-}
-
-// If the next consumer ignores its context, the shutdown stops waiting for it.
-func TestShutdownDoesNotWaitForever(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		release := make(chan struct{})
-		next := &sink{answer: func(int, pprofile.Profiles) error {
-			<-release
-			return nil
-		}}
-		f := start(t, next, batchOf(nil))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		require.ErrorContains(t, f.Shutdown(ctx), "the next consumer does not return")
-		close(release)
 	})
 }
 

@@ -206,18 +206,3 @@ func TestShutdownEndsRetries(t *testing.T) {
 		assert.Equal(t, []any{"shutdown"}, f.lost())
 	})
 }
-
-func TestShutdownDeliversRefusedMessages(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		next := &sink{answer: refuse(1, errNotNow)}
-		f := start(t, next, batchOf(func(cfg *BatchConfig) {
-			cfg.RetryConfig.InitialInterval, cfg.RetryConfig.MaxInterval = time.Minute, time.Minute
-		}))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		time.Sleep(2 * time.Second)
-		begin := time.Now()
-		require.NoError(t, f.Shutdown(t.Context()))
-		assert.Zero(t, time.Since(begin))
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
-	})
-}

@@ -282,10 +282,6 @@ func requireCanonical(tb testing.TB, pd pprofile.Profiles) {
 	require.NoError(tb, profiletest.CheckOptions{Deduplicated: true}.Check(pd))
 }
 
-func TestFixtureMessagesAreCanonical(t *testing.T) {
-	requireCanonical(t, upload("checkout", 1, 1, 2, 3))
-}
-
 // ownMessages returns the profiles of testdata/pprof as OTLP bytes.
 func ownMessages(tb testing.TB) map[string][]byte {
 	tb.Helper()

@@ -25,7 +25,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
@@ -93,24 +92,6 @@ func TestEndedContext(t *testing.T) {
 			assert.Zero(t, f.next.calls())
 		})
 	}
-}
-
-func TestResultIsCanonical(t *testing.T) {
-	f := start(t, &sink{}, keepAll)
-	rapid.Check(t, func(rt *rapid.T) {
-		pd := gen.Profiles().Draw(rt, "message")
-		before := clone(pd)
-		f.next.forget()
-		require.NoError(rt, f.ConsumeProfiles(t.Context(), pd))
-		if before.ProfileCount() == 0 {
-			assert.Empty(rt, f.next.taken(), "nothing is sent where there is nothing to send")
-			return
-		}
-		require.Len(rt, f.next.taken(), 1)
-		require.Empty(rt, profiletest.Diff(before, f.next.taken()[0]))
-		check := profiletest.CheckOptions{Deduplicated: true, AllowMixedShapes: true, AllowNegativeLines: true, AllowNamelessFunctions: true}
-		require.NoError(rt, check.Check(f.next.taken()[0]))
-	})
 }
 
 // By default, what leaves keeps all rules of strict readers, but for what only the sender knows.
@@ -195,41 +176,6 @@ func TestErrorsGoToTheCaller(t *testing.T) {
 		assert.True(t, consumererror.IsPermanent(err))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
-	}
-}
-
-func TestContextOfTheCallerIsPassedOn(t *testing.T) {
-	type key struct{}
-	next := &sink{}
-	f := start(t, next, nil)
-	require.NoError(t, f.ConsumeProfiles(context.WithValue(t.Context(), key{}, "value"), upload("checkout", 1, 1)))
-	assert.Equal(t, "value", next.contexts()[0].Value(key{}))
-}
-
-func TestSampleShapes(t *testing.T) {
-	events := func() pprofile.Profiles {
-		pd := upload("checkout", 1, 5, 0)
-		samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
-		samples.At(0).Values().FromRaw([]int64{2, 3})
-		samples.At(0).TimestampsUnixNano().FromRaw([]uint64{1001, 1005})
-		samples.At(1).TimestampsUnixNano().FromRaw([]uint64{1002})
-		return pd
-	}
-	for shape, want := range map[SampleShape][][]int64{
-		SampleShapeCombined: {{2, 3}, {0}},
-		SampleShapePerEvent: {{2}, {3}, {0}},
-		SampleShapeTotal:    {{5}, {0}},
-	} {
-		next := &sink{}
-		f := start(t, next, func(cfg *Config) { cfg.SampleShape = shape })
-		require.NoError(t, f.ConsumeProfiles(t.Context(), events()))
-		var got [][]int64
-		for p := range walk.Profiles(next.taken()[0]) {
-			for _, sample := range p.Samples().All() {
-				got = append(got, sample.Values().AsRaw())
-			}
-		}
-		assert.Equal(t, want, got, shape)
 	}
 }
 

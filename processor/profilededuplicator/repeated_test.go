@@ -58,98 +58,6 @@ func (g *gate) reply(err error) {
 	synctest.Wait()
 }
 
-func TestDeliveredProfileIsDropped(t *testing.T) {
-	next := &sink{}
-	f := start(t, next, repeatedOf(nil))
-	for range 3 {
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-	}
-	assert.Equal(t, 1, next.calls())
-	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
-	assert.Equal(t, 2, next.calls())
-}
-
-func TestRefusedProfileIsDeliveredByTheRetry(t *testing.T) {
-	next := &sink{answer: refuse(2, errNotNow)}
-	f := start(t, next, repeatedOf(nil))
-	require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errNotNow)
-	require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errNotNow)
-	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-	assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
-}
-
-func TestTwoAtOnceAndTheFirstArrives(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		g := newGate()
-		f := start(t, &g.sink, repeatedOf(nil))
-		first := send(t.Context(), f, upload("checkout", 1, 1))
-		second := send(t.Context(), f, upload("checkout", 1, 1))
-		assert.False(t, second.done.Load(), "the first is still in flight")
-		g.reply(nil)
-		assert.True(t, first.done.Load() && second.done.Load())
-		require.NoError(t, first.err)
-		require.NoError(t, second.err)
-		assert.Equal(t, 1, g.calls())
-	})
-}
-
-func TestTwoAtOnceAndTheFirstFails(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		g := newGate()
-		f := start(t, &g.sink, repeatedOf(nil))
-		first := send(t.Context(), f, upload("checkout", 1, 1))
-		second := send(t.Context(), f, upload("checkout", 1, 1))
-		third := send(t.Context(), f, upload("checkout", 1, 1))
-		g.reply(errNotNow)
-		require.ErrorIs(t, first.err, errNotNow)
-		assert.Equal(t, 2, g.calls(), "one of the others is delivered instead")
-		g.reply(nil)
-		assert.True(t, second.done.Load() && third.done.Load())
-		require.NoError(t, second.err)
-		require.NoError(t, third.err)
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, g.totals())
-	})
-}
-
-func TestTwoAtOnceAndBothFail(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		g := newGate()
-		f := start(t, &g.sink, repeatedOf(nil))
-		first := send(t.Context(), f, upload("checkout", 1, 1))
-		second := send(t.Context(), f, upload("checkout", 1, 1))
-		g.reply(errNotNow)
-		g.reply(errNotNow)
-		require.ErrorIs(t, first.err, errNotNow)
-		require.ErrorIs(t, second.err, errNotNow, "it was not delivered")
-		retry := send(t.Context(), f, upload("checkout", 1, 1))
-		g.reply(nil)
-		require.NoError(t, retry.err)
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, g.totals())
-	})
-}
-
-func TestTwoAtOnceAndTheSecondGoesAway(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		g := newGate()
-		f := start(t, &g.sink, repeatedOf(nil))
-		first := send(t.Context(), f, upload("checkout", 1, 1))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-		defer cancel()
-		second := send(ctx, f, together(upload("checkout", 1, 1), upload("checkout", 2, 2)))
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		require.ErrorIs(t, second.err, context.DeadlineExceeded)
-		assert.False(t, consumererror.IsPermanent(second.err), "the sender may try again")
-		g.reply(nil)
-		require.NoError(t, first.err)
-		retry := send(t.Context(), f, together(upload("checkout", 1, 1), upload("checkout", 2, 2)))
-		g.reply(nil)
-		require.NoError(t, retry.err)
-		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, g.totals())
-	})
-}
-
 // Even if the first takes very long, the others get an answer after a second, since they occupy request slots that others need.
 func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
@@ -201,30 +109,6 @@ func TestTwoAtOnceAndTheFirstPanics(t *testing.T) {
 	})
 }
 
-// Each message shares a profile with the next one.
-func TestSeveralAtOnceThatOverlap(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		g := newGate()
-		f := start(t, &g.sink, repeatedOf(nil))
-		var sendings []*sending
-		for i := range byte(4) {
-			pd := together(upload("checkout", i+1, 1), upload("checkout", (i+1)%4+1, 1))
-			sendings = append(sendings, send(t.Context(), f, pd))
-		}
-		for range 4 {
-			g.reply(nil)
-			if len(g.totals()) == 4 {
-				break
-			}
-		}
-		for _, s := range sendings {
-			require.True(t, s.done.Load())
-			require.NoError(t, s.err)
-		}
-		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1, "checkout/4": 1}, g.totals())
-	})
-}
-
 func TestOnlyTheRepeatedProfilesOfAMessageAreDropped(t *testing.T) {
 	next := &sink{}
 	f := start(t, next, repeatedOf(nil))
@@ -234,30 +118,6 @@ func TestOnlyTheRepeatedProfilesOfAMessageAreDropped(t *testing.T) {
 	require.Len(t, next.taken(), 2)
 	requireCanonical(t, next.taken()[1])
 	assert.Equal(t, map[string]int64{"cart/2": 5, "checkout/0": 7}, totals(next.taken()[1]))
-}
-
-func TestProfilesWithoutIDAreNeverRepeated(t *testing.T) {
-	next := &sink{}
-	f := start(t, next, repeatedOf(nil))
-	for range 3 {
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 0, 1)))
-	}
-	assert.Equal(t, map[string]int64{"checkout/0": 3}, next.totals())
-}
-
-// Some senders give one id to all sample types of a capture.
-func TestSampleTypesOfOneIDAreNotRepeated(t *testing.T) {
-	capture := func() pprofile.Profiles {
-		second := upload("checkout", 1, 10)
-		second.Dictionary().StringTable().SetAt(1, "samples")
-		return together(upload("checkout", 1, 1), second)
-	}
-	next := &sink{}
-	f := start(t, next, repeatedOf(nil))
-	for range 2 {
-		require.NoError(t, f.ConsumeProfiles(t.Context(), capture()))
-	}
-	assert.Equal(t, map[string]int64{"checkout/1": 11}, next.totals())
 }
 
 func TestIDsOfTenants(t *testing.T) {
@@ -280,25 +140,6 @@ func TestIDsOfTenants(t *testing.T) {
 			assert.Equal(t, map[string]int64{"checkout/1": 2}, next.totals(), "one of each tenant")
 		})
 	}
-}
-
-func TestForgottenIDs(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		next := &sink{}
-		f := start(t, next, func(cfg *Config) {
-			repeatedOf(nil)(cfg)
-			cfg.DropRepeated.Get().TTL, cfg.DropRepeated.Get().MaxEntries = time.Minute, 2
-		})
-		for _, id := range []byte{1, 2, 3} {
-			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id, 1)))
-		}
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		assert.Equal(t, map[string]int64{"checkout/1": 2, "checkout/2": 1, "checkout/3": 1}, next.totals())
-		time.Sleep(time.Minute)
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
-		assert.EqualValues(t, 2, next.totals()["checkout/3"])
-	})
 }
 
 // An invalid profile that was dropped or refused does not count as delivered, so that a valid copy is not a repeated one.

@@ -22,7 +22,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
@@ -225,43 +224,6 @@ func TestSenderComesAgain(t *testing.T) {
 		late := f.send(t.Context(), upload("checkout", 1, 1))
 		require.NoError(t, late.err())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
-	})
-}
-
-// With retry_on_failure, the processor retries while the senders wait.
-func TestSendersWaitForRetries(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		next := &sink{answer: refuse(2, errNotNow)}
-		f := start(t, next, waitOf(func(cfg *BatchConfig) {
-			cfg.RetryConfig.Enabled, cfg.RetryConfig.RandomizationFactor = true, 0
-		}))
-		s := f.send(t.Context(), upload("checkout", 1, 1))
-		pass(time.Minute)
-		assert.Equal(t, &answer{took: 200*time.Millisecond + time.Second + 1500*time.Millisecond}, s.Load())
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
-	})
-}
-
-// When a sender gets its answer, the memory of its message is already free for the next one.
-func TestMemoryIsFreeAfterTheAnswer(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
-		f := start(t, &sink{}, waitOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one }))
-		for i := range byte(5) {
-			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
-		}
-		assert.Len(t, f.next.totals(), 5)
-	})
-}
-
-func TestShutdownAnswersAll(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		f := start(t, &sink{}, waitOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))
-		s := f.send(t.Context(), upload("checkout", 1, 1))
-		require.NoError(t, f.Shutdown(t.Context()))
-		synctest.Wait()
-		assert.Equal(t, &answer{}, s.Load())
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, f.next.totals())
 	})
 }
 

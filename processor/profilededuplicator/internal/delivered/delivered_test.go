@@ -55,19 +55,6 @@ func TestOnlyDeliveredIDsAreKnown(t *testing.T) {
 	assert.Equal(t, 1, r.Len())
 }
 
-func TestOnlyTheFirstSettleCounts(t *testing.T) {
-	r := unlimited()
-	c, _ := claim(t, r, id(1))
-	c.Settle(All)
-	c.Settle(None)
-	assert.Equal(t, []bool{true}, known(t, r, id(1)))
-	c, _ = claim(t, r, id(2))
-	c.Settle(None)
-	c.Settle(All)
-	assert.Equal(t, []bool{false}, known(t, r, id(2)))
-	(*Claim)(nil).Settle(All)
-}
-
 func TestTwiceInOneMessage(t *testing.T) {
 	r := unlimited()
 	c, repeated := claim(t, r, id(1), id(2), id(1), id(1))
@@ -119,18 +106,6 @@ func TestRepeatedIDIsNotRememberedForLonger(t *testing.T) {
 	})
 }
 
-// The ttl does not include the time in flight.
-func TestTTLBeginsWithDelivery(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Minute, 1000, func(int) {})
-		c, _ := claim(t, r, id(1))
-		time.Sleep(time.Hour)
-		c.Settle(All)
-		time.Sleep(time.Minute - 1)
-		assert.Equal(t, []bool{true}, known(t, r, id(1)))
-	})
-}
-
 func TestOldestAreEvicted(t *testing.T) {
 	evicted := 0
 	r := New(time.Hour, 3, func(n int) { evicted += n })
@@ -140,14 +115,6 @@ func TestOldestAreEvicted(t *testing.T) {
 	assert.Equal(t, 2, evicted)
 	assert.Equal(t, 3, r.Len())
 	assert.Equal(t, []bool{false, false, true, true, true}, known(t, r, id(1), id(2), id(3), id(4), id(5)))
-}
-
-func TestMoreAtOnceThanEntries(t *testing.T) {
-	evicted := 0
-	r := New(time.Hour, 2, func(n int) { evicted += n })
-	deliver(t, r, id(1), id(2), id(3), id(4), id(5))
-	assert.Equal(t, 3, evicted)
-	assert.Equal(t, []bool{false, false, false, true, true}, known(t, r, id(1), id(2), id(3), id(4), id(5)))
 }
 
 // waiter is a claim that waits in its own goroutine.
@@ -239,32 +206,6 @@ func TestWaitEndsAfterASecond(t *testing.T) {
 	})
 }
 
-// Even if several claims have the id one after the other, the second does not wait longer.
-func TestWaitForSeveralEndsAfterASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := unlimited()
-		first, _ := claim(t, r, id(1))
-		second := waitFor(t.Context(), r, id(1))
-		for range 3 {
-			time.Sleep(300 * time.Millisecond)
-			next := waitFor(t.Context(), r, id(1))
-			first.Settle(None)
-			synctest.Wait()
-			if second.done.Load() {
-				require.NoError(t, second.err)
-				first = second.claim
-				second = next
-			} else {
-				first = next.claim
-			}
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		require.True(t, second.done.Load())
-		first.Settle(None)
-	})
-}
-
 func TestHeldIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()
@@ -318,35 +259,4 @@ func TestNoDeadlock(t *testing.T) {
 		assert.Equal(t, 3, delivered, "each of the three ids once")
 		assert.Equal(t, []bool{true, true, true}, known(t, r, id(1), id(2), id(3)))
 	})
-}
-
-// While the second claim waits, the id is delivered and evicted. Then the second profile is delivered as well: that is
-// better than to lose one.
-func TestEvictedWhileWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Hour, 1, func(int) {})
-		first, _ := claim(t, r, id(1), id(2))
-		second := waitFor(t.Context(), r, id(1))
-		first.Settle(All)
-		synctest.Wait()
-		require.True(t, second.done.Load())
-		assert.Equal(t, []bool{false}, second.repeated)
-		second.claim.Settle(None)
-	})
-}
-
-func BenchmarkClaim(b *testing.B) {
-	r := New(time.Hour, 100_000, func(int) {})
-	ids := make([]ID, 200_000)
-	for i := range ids {
-		ids[i] = ID{byte(i), byte(i >> 8), byte(i >> 16)}
-	}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		c, _, err := r.Claim(b.Context(), ids[i%len(ids):i%len(ids)+1])
-		if err != nil {
-			b.Fatal(err)
-		}
-		c.Settle(All)
-	}
 }
