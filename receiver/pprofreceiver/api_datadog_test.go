@@ -110,27 +110,19 @@ func TestDatadogResource(t *testing.T) {
 	}, r.sink.resource(t))
 }
 
-// TestDatadogFieldTimes: profiles without a time get that of the form, if there is no event.
-func TestDatadogFieldTimes(t *testing.T) {
-	r := run(t, nil)
-	p := cpuProfile(1)
-	p.TimeNanos, p.DurationNanos = 0, 0
-	form := formOf("b", "start", "2026-11-21T05:54:31Z", "end", "2026-11-21T05:54:34Z", "data[cpu.pprof]", string(plain(t, p)))
-	require.Equal(t, http.StatusOK, r.post(t, "/profiling/v1/input", form, asForm...).status)
-	profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-	assert.Equal(t, "2026-11-21 05:54:31 +0000 UTC", profile.Time().String())
-	assert.Equal(t, uint64(3_000_000_000), profile.DurationNano())
-}
-
-// TestDatadogTimes: profiles without a time get the time of the event.
+// TestDatadogTimes: profiles without a time get that of the event, or of the form if there is no event.
 func TestDatadogTimes(t *testing.T) {
-	r := run(t, nil)
 	p := cpuProfile(1)
 	p.TimeNanos, p.DurationNanos = 0, 0
-	require.Equal(t, http.StatusOK, r.post(t, "/profiling/v1/input", formOf("b", "cpu.pprof", string(plain(t, p)), "event", event), asForm...).status)
-	profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-	assert.Equal(t, "2026-11-21 05:54:31 +0000 UTC", profile.Time().String())
-	assert.Equal(t, uint64(3_000_000_000), profile.DurationNano())
+	body := string(plain(t, p))
+	for _, form := range [][]byte{
+		formOf("b", "cpu.pprof", body, "event", event),
+		formOf("b", "start", "2026-11-21T05:54:31Z", "end", "2026-11-21T05:54:34Z", "data[cpu.pprof]", body),
+	} {
+		profile := firstProfile(t, "/profiling/v1/input", form, asForm...)
+		assert.Equal(t, "2026-11-21 05:54:31 +0000 UTC", profile.Time().String())
+		assert.Equal(t, uint64(3_000_000_000), profile.DurationNano())
+	}
 }
 
 // TestDatadogPartial: the valid profiles of an upload are accepted, and the answer names the invalid ones.
@@ -153,44 +145,25 @@ func TestDatadogPartial(t *testing.T) {
 
 func TestDatadogRefusals(t *testing.T) {
 	good := string(plain(t, cpuProfile(2)))
-	many := make([]string, 0, 20_000)
-	for range 10_000 {
-		many = append(many, "x.json", "1")
-	}
-	for name, c := range map[string]struct {
-		body    []byte
-		headers []string
-		status  int
-		says    string
-	}{
-		"no form":         {body: []byte(good), status: 415, says: "only multipart/form-data"},
-		"all bad":         {body: formOf("b", "cpu.pprof", "x", "heap.pprof", "y", "event", event), headers: asForm, status: 400, says: "2 of 2 profiles refused: cpu.pprof: "},
-		"bad event":       {body: formOf("b", "cpu.pprof", good, "event", "{"), headers: asForm, status: 400, says: "cannot read the event"},
-		"bad start":       {body: formOf("b", "cpu.pprof", good, "start", "yesterday"), headers: asForm, status: 400, says: "cannot read the field start"},
-		"many tag fields": {body: formOf("b", append([]string{"cpu.pprof", good}, slices.Repeat([]string{"tags[]", "a:b"}, 129)...)...), headers: asForm, status: 413, says: "128 labels"},
-		"1 MB tag":        {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, says: "the limit is 16384"},
-		"bad jfr":         {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 400, says: "main.jfr: malformed JFR recording"},
-		"10,000 parts":    {body: formOf("b", many...), headers: asForm, status: 413, says: "more than 288 parts"},
-		"truncated":       {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "unexpected EOF"},
-		"too many tags":   {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},
-		"agent's tags":    {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, says: "128 labels"},
-		"wrong boundary":  {body: formOf("c", "cpu.pprof", good, "event", event), headers: asForm, status: 400, says: `boundary "b"`},
-		"bomb":            {body: formOf("b", "cpu.pprof", string(gzipBomb(t)), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
-		"nested":          {body: formOf("b", "cpu.pprof", string(zs(t, gzipBomb(t))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
-		"lz4 bomb":        {body: formOf("b", "cpu.pprof", string(lz4Of(t, zeros(200<<20))), "event", event), headers: asForm, status: 413, says: "limits.inflated_bytes"},
-		"broken lz4":      {body: formOf("b", "cpu.pprof", string(lz4Of(t, bytes.NewReader([]byte(good)))[:40]), "event", event), headers: asForm, status: 400, says: "cannot unpack"},
-		"broken zstd":     {body: formOf("b", "cpu.pprof", string(zs(t, []byte(good))[:40]), "event", event), headers: asForm, status: 400, says: "cpu.pprof: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, nil)
-			got := r.post(t, "/profiling/v1/input", c.body, c.headers...)
-			assert.Equal(t, c.status, got.status, got.text)
-			assert.Contains(t, got.text, c.says)
-			assert.Less(t, len(got.text), 2000)
-			assert.Empty(t, r.sink.all())
-			assert.Equal(t, map[string]int64{"datadog": 1}, r.counts("otelcol_receiver_pprof_refusals", "api"))
-		})
-	}
+	checkRefusals(t, "/profiling/v1/input", nil, map[string]refused{
+		"no form":         {body: []byte(good), status: 415, reason: "unknown_format", says: "only multipart/form-data"},
+		"all bad":         {body: formOf("b", "cpu.pprof", "x", "heap.pprof", "y", "event", event), headers: asForm, status: 400, reason: "malformed", says: "2 of 2 profiles refused: cpu.pprof: "},
+		"bad event":       {body: formOf("b", "cpu.pprof", good, "event", "{"), headers: asForm, status: 400, reason: "malformed", says: "cannot read the event"},
+		"bad start":       {body: formOf("b", "cpu.pprof", good, "start", "yesterday"), headers: asForm, status: 400, reason: "malformed", says: "cannot read the field start"},
+		"many tag fields": {body: formOf("b", append([]string{"cpu.pprof", good}, slices.Repeat([]string{"tags[]", "a:b"}, 129)...)...), headers: asForm, status: 413, reason: "too_large", says: "128 labels"},
+		"1 MB tag":        {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, reason: "too_large", says: "the limit is 16384"},
+		"bad jfr":         {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 400, reason: "malformed", says: "main.jfr: malformed JFR recording"},
+		"10,000 parts":    {body: formOf("b", slices.Repeat([]string{"x.json", "1"}, 10_000)...), headers: asForm, status: 413, reason: "too_large", says: "more than 288 parts"},
+		"truncated":       {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, reason: "malformed", says: "unexpected EOF"},
+		"too many tags":   {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, reason: "too_large", says: "128 labels"},
+		"agent's tags":    {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, reason: "too_large", says: "128 labels"},
+		"wrong boundary":  {body: formOf("c", "cpu.pprof", good, "event", event), headers: asForm, status: 400, reason: "malformed", says: `boundary "b"`},
+		"bomb":            {body: formOf("b", "cpu.pprof", string(gzipBomb(t)), "event", event), headers: asForm, status: 413, reason: "too_large", says: "cpu.pprof: "},
+		"nested":          {body: formOf("b", "cpu.pprof", string(zs(t, gzipBomb(t))), "event", event), headers: asForm, status: 413, reason: "too_large", says: "cpu.pprof: "},
+		"lz4 bomb":        {body: formOf("b", "cpu.pprof", string(lz4Of(t, zeros(200<<20))), "event", event), headers: asForm, status: 413, reason: "too_large", says: "limits.inflated_bytes"},
+		"broken lz4":      {body: formOf("b", "cpu.pprof", string(lz4Of(t, bytes.NewReader([]byte(good)))[:40]), "event", event), headers: asForm, status: 400, reason: "malformed", says: "cannot unpack"},
+		"broken zstd":     {body: formOf("b", "cpu.pprof", string(zs(t, []byte(good))[:40]), "event", event), headers: asForm, status: 400, reason: "malformed", says: "cpu.pprof: "},
+	})
 }
 
 // TestRequestLimits tests the limits that apply to all profiles of a request together.

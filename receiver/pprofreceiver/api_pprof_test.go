@@ -12,7 +12,6 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
@@ -82,17 +81,6 @@ func TestRootPath(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status)
 }
 
-func TestMethod(t *testing.T) {
-	r := run(t, nil)
-	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-		got := r.do(t, method, "/v1/pprof", http.NoBody)
-		assert.Equal(t, http.StatusMethodNotAllowed, got.status)
-		assert.Equal(t, "POST", got.header.Get("Allow"))
-		assert.Equal(t, "method "+method+" not allowed, supported: [POST]\n", got.text)
-	}
-	r.assertRefusals(t, map[string]int64{"wrong_method": 3})
-}
-
 // TestResource checks the sources of attributes and their precedence.
 func TestResource(t *testing.T) {
 	change := func(cfg *Config, s *ServerConfig) {
@@ -148,31 +136,23 @@ func TestResource(t *testing.T) {
 	}
 }
 
-func TestBadQuery(t *testing.T) {
-	for query, want := range map[string]string{
-		"?resource.=x":       `"resource." names no attribute`,
-		"?resource.zone=%zz": "%zz",
-		"?service.name=%":    "service.name=%",
+// TestParameters: each documented parameter is accepted.
+func TestParameters(t *testing.T) {
+	for _, query := range []string{
+		"", "&service.name=a&", "resource.host.name=a", "resource.%20=a", "profile.name=mutex", "format=pprof", "sample_type=cpu/count",
 	} {
-		r := run(t, nil)
-		got := r.post(t, "/v1/pprof"+query, plain(t, cpuProfile(1)))
-		assert.Equal(t, http.StatusBadRequest, got.status, query)
-		assert.Contains(t, got.text, want)
-		assert.Empty(t, r.sink.all())
-		r.assertRefusals(t, map[string]int64{"bad_query": 1})
+		got := run(t, nil).post(t, "/v1/pprof?"+query, plain(t, cpuProfile(1)))
+		assert.Equal(t, http.StatusNoContent, got.status, "%s: %s", query, got.text)
 	}
 }
 
-// TestParameters: each documented parameter is accepted, and any other refused with the most similar one.
-func TestParameters(t *testing.T) {
+// TestBadQuery: any other parameter is refused with the most similar one, and so is what cannot be read.
+func TestBadQuery(t *testing.T) {
+	rows := map[string]refused{}
 	for query, says := range map[string]string{
-		"":                          "",
-		"&service.name=a&":          "",
-		"resource.host.name=a":      "",
-		"resource.%20=a":            "",
-		"profile.name=mutex":        "",
-		"format=pprof":              "",
-		"sample_type=cpu/count":     "",
+		"resource.=x":               `"resource." names no attribute`,
+		"resource.zone=%zz":         "%zz",
+		"service.name=%":            "service.name=%",
 		"sevice.name=a":             `"sevice.name" is not a parameter here, did you mean "service.name"?`,
 		"service_name=a":            `did you mean "service.name"?`,
 		"service.names=a":           `did you mean "service.name"?`,
@@ -181,17 +161,9 @@ func TestParameters(t *testing.T) {
 		"service.name=a&%73econds=": `"seconds" is not a parameter here, the known ones are`,
 		"=a":                        `"" is not a parameter here`,
 	} {
-		r := run(t, nil)
-		got := r.post(t, "/v1/pprof?"+query, plain(t, cpuProfile(1)))
-		if says == "" {
-			assert.Equal(t, http.StatusNoContent, got.status, "%s: %s", query, got.text)
-			continue
-		}
-		assert.Equal(t, http.StatusBadRequest, got.status, query)
-		assert.Contains(t, got.text, says)
-		assert.Empty(t, r.sink.all())
-		r.assertRefusals(t, map[string]int64{"bad_query": 1})
+		rows[query] = refused{target: query, body: plain(t, cpuProfile(1)), status: http.StatusBadRequest, reason: "bad_query", says: says}
 	}
+	checkRefusals(t, "/v1/pprof?", nil, rows)
 }
 
 // TestLargeQuery tests the limits of the resource in a query and in headers.
@@ -248,14 +220,6 @@ func TestProfileName(t *testing.T) {
 		names[pd.Dictionary().StringTable().At(int(attribute.KeyStrindex()))] = attribute.Value().AsRaw()
 	}
 	assert.Equal(t, "mutex", names["profile.name"])
-}
-
-func TestClientMetadata(t *testing.T) {
-	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.IncludeMetadata = true })
-	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1)), "X-Scope-OrgID", "tenant-7").status)
-	info := client.FromContext(r.sink.ctx[0])
-	assert.Equal(t, []string{"tenant-7"}, info.Metadata.Get("x-scope-orgid"))
-	assert.Equal(t, "127.0.0.1", info.Addr.String())
 }
 
 // TestConfigReachesTranslator checks one effect of each option of the translator.

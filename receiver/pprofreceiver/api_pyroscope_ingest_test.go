@@ -5,7 +5,6 @@ package pprofreceiver
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -154,61 +153,37 @@ func TestIngestTimes(t *testing.T) {
 func TestIngestRefusals(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	asForm := []string{"Content-Type", multipartType}
-	for name, c := range map[string]struct {
-		query   string
-		body    []byte
-		headers []string
-		status  int
-		reason  string
-		code    string
-		says    string
-	}{
-		"no name":          {body: body, status: 400, reason: "bad_query", code: "invalid_argument", says: "names no application"},
-		"bad name":         {query: "?name=app%7Bx", body: body, status: 400, reason: "bad_query", code: "invalid_argument", says: "closing brace"},
-		"jfr":              {query: "?name=app&format=jfr", body: body, status: 422, reason: "malformed", code: "invalid_argument", says: "malformed JFR recording"},
-		"trie":             {query: "?name=app&format=trie", body: body, status: 422, reason: "malformed", code: "invalid_argument", says: `byte `},
-		"lines":            {query: "?name=app&format=lines", body: body, status: 422, reason: "malformed", code: "invalid_argument", says: `control character`},
-		"groups":           {query: "?name=app&format=groups", body: body, status: 422, reason: "malformed", code: "invalid_argument", says: `has no count`},
-		"speedscope":       {query: "?name=app&format=speedscope", body: body, status: 422, reason: "malformed", code: "invalid_argument", says: "want {"},
-		"jfr in a form":    {query: "?name=app", body: formOf("b", "jfr", "x"), headers: asForm, status: 422, reason: "malformed", code: "invalid_argument", says: "malformed JFR recording"},
-		"jfr form, format": {query: "?name=app&format=jfr", body: formOf("b", "jfr", "x"), headers: asForm, status: 422, reason: "malformed", code: "invalid_argument", says: "malformed JFR recording"},
-		"tree by type":     {query: "?name=app", body: body, headers: []string{"Content-Type", "binary/octet-stream+tree"}, status: 422, reason: "malformed", code: "invalid_argument", says: "byte "},
-		"unknown by type":  {query: "?name=app", body: body, headers: []string{"Content-Type", "binary/octet-stream+bush"}, status: 415, reason: "unknown_format", code: "invalid_argument", says: `format "bush"`},
-		"text in a form":   {query: "?name=app&format=lines", body: formOf("b", "profile", "a;b"), headers: asForm, status: 415, reason: "unknown_format", code: "invalid_argument", says: `format "lines" is not supported in a form`},
-		"unknown units":    {query: "?name=app&format=lines&units=parsecs", body: []byte("a;b"), status: 400, reason: "bad_query", code: "invalid_argument", says: `units "parsecs"`},
-		"bad rate":         {query: "?name=app&format=lines&sampleRate=-1", body: []byte("a;b"), status: 400, reason: "bad_query", code: "invalid_argument", says: `sampleRate "-1"`},
-		"folded text":      {query: "?name=app", body: []byte("main;work 10\nmain\n"), status: 422, reason: "malformed", code: "invalid_argument", says: "line 2"},
-		"previous profile": {query: "?name=app", body: formOf("b", "profile", string(body), "prev_profile", string(body)), headers: asForm, status: 415, reason: "unknown_format", code: "invalid_argument", says: "prev_profile"},
-		"malformed":        {query: "?name=app&format=pprof", body: body[:len(body)-1], status: 422, reason: "malformed", code: "invalid_argument", says: "malformed"},
-		"malformed gzip":   {query: "?name=app", body: gz(t, body)[:40], status: 422, reason: "malformed", code: "invalid_argument", says: "inflate"},
-		"empty body":       {query: "?name=app", status: 422, reason: "malformed", code: "invalid_argument", says: "the body is empty"},
-		"wrong boundary":   {query: "?name=app", body: formOf("c", "profile", string(body)), headers: asForm, status: 422, reason: "malformed", code: "invalid_argument", says: `boundary "b"`},
-		"no boundary":      {query: "?name=app", body: formOf("b", "profile", string(body)), headers: []string{"Content-Type", "multipart/form-data"}, status: 422, reason: "malformed", code: "invalid_argument", says: "boundary"},
-		"no profile":       {query: "?name=app", body: formOf("b", "x", "y"), headers: asForm, status: 422, reason: "malformed", code: "invalid_argument", says: `no field "profile"`},
-		"two profiles":     {query: "?name=app", body: formOf("b", "profile", string(body), "profile", string(body)), headers: asForm, status: 422, reason: "malformed", code: "invalid_argument", says: "more than one"},
-		"many parts":       {query: "?name=app", body: formOf("b", strings.Split(strings.Repeat("x,1,", 10_000)+"profile,x", ",")...), headers: asForm, status: 413, reason: "too_large", code: "resource_exhausted", says: "more than 16 parts"},
-		"bad sample types": {query: "?name=app", body: formOf("b", "profile", string(body), "sample_type_config", "{"), headers: asForm, status: 422, reason: "malformed", code: "invalid_argument", says: "sample_type_config"},
-		"huge types":       {query: "?name=app", body: formOf("b", "sample_type_config", strings.Repeat(" ", 100_000)), headers: asForm, status: 413, reason: "too_large", code: "resource_exhausted", says: "sample_type_config"},
-		"not the encoding": {query: "?name=app", body: formOf("b", "profile", string(body)), headers: append([]string{"Content-Encoding", "gzip"}, asForm...), status: 422, reason: "malformed", code: "invalid_argument", says: "Content-Encoding"},
-		"unknown encoding": {query: "?name=app", body: body, headers: []string{"Content-Encoding", "br"}, status: 415, reason: "unknown_encoding", code: "unimplemented", says: "br"},
-		"older format":     {query: "?name=app&format=pprof", body: []byte(heapText), status: 415, reason: "not_pprof", code: "invalid_argument", says: "server.legacy_formats"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, nil)
-			got := r.post(t, "/ingest"+c.query, c.body, c.headers...)
-			assert.Equal(t, c.status, got.status, got.text)
-			assert.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
-			assert.Equal(t, "application/json", got.header.Get("Content-Type"))
-			var answer struct{ Code, Message string }
-			require.NoError(t, json.Unmarshal([]byte(got.text), &answer), got.text)
-			assert.Equal(t, c.code, answer.Code)
-			assert.Contains(t, answer.Message, c.says)
-			assert.Less(t, len(answer.Message), 2000)
-			assert.Empty(t, r.sink.all())
-			r.assertRefusals(t, map[string]int64{c.reason: 1})
-			assert.Equal(t, map[string]int64{"pyroscope_ingest": 1}, r.counts("otelcol_receiver_pprof_refusals", "api"))
-		})
-	}
+	checkRefusals(t, "/ingest", nil, map[string]refused{
+		"no name":          {body: body, status: 400, reason: "bad_query", says: "names no application"},
+		"bad name":         {target: "?name=app%7Bx", body: body, status: 400, reason: "bad_query", says: "closing brace"},
+		"jfr":              {target: "?name=app&format=jfr", body: body, status: 422, reason: "malformed", says: "malformed JFR recording"},
+		"trie":             {target: "?name=app&format=trie", body: body, status: 422, reason: "malformed", says: `byte `},
+		"lines":            {target: "?name=app&format=lines", body: body, status: 422, reason: "malformed", says: `control character`},
+		"groups":           {target: "?name=app&format=groups", body: body, status: 422, reason: "malformed", says: `has no count`},
+		"speedscope":       {target: "?name=app&format=speedscope", body: body, status: 422, reason: "malformed", says: "want {"},
+		"jfr in a form":    {target: "?name=app", body: formOf("b", "jfr", "x"), headers: asForm, status: 422, reason: "malformed", says: "malformed JFR recording"},
+		"jfr form, format": {target: "?name=app&format=jfr", body: formOf("b", "jfr", "x"), headers: asForm, status: 422, reason: "malformed", says: "malformed JFR recording"},
+		"tree by type":     {target: "?name=app", body: body, headers: []string{"Content-Type", "binary/octet-stream+tree"}, status: 422, reason: "malformed", says: "byte "},
+		"unknown by type":  {target: "?name=app", body: body, headers: []string{"Content-Type", "binary/octet-stream+bush"}, status: 415, reason: "unknown_format", says: `format "bush"`},
+		"text in a form":   {target: "?name=app&format=lines", body: formOf("b", "profile", "a;b"), headers: asForm, status: 415, reason: "unknown_format", says: `format "lines" is not supported in a form`},
+		"unknown units":    {target: "?name=app&format=lines&units=parsecs", body: []byte("a;b"), status: 400, reason: "bad_query", says: `units "parsecs"`},
+		"bad rate":         {target: "?name=app&format=lines&sampleRate=-1", body: []byte("a;b"), status: 400, reason: "bad_query", says: `sampleRate "-1"`},
+		"folded text":      {target: "?name=app", body: []byte("main;work 10\nmain\n"), status: 422, reason: "malformed", says: "line 2"},
+		"previous profile": {target: "?name=app", body: formOf("b", "profile", string(body), "prev_profile", string(body)), headers: asForm, status: 415, reason: "unknown_format", says: "prev_profile"},
+		"malformed":        {target: "?name=app&format=pprof", body: body[:len(body)-1], status: 422, reason: "malformed", says: "malformed"},
+		"malformed gzip":   {target: "?name=app", body: gz(t, body)[:40], status: 422, reason: "malformed", says: "inflate"},
+		"empty body":       {target: "?name=app", status: 422, reason: "malformed", says: "the body is empty"},
+		"wrong boundary":   {target: "?name=app", body: formOf("c", "profile", string(body)), headers: asForm, status: 422, reason: "malformed", says: `boundary "b"`},
+		"no boundary":      {target: "?name=app", body: formOf("b", "profile", string(body)), headers: []string{"Content-Type", "multipart/form-data"}, status: 422, reason: "malformed", says: "boundary"},
+		"no profile":       {target: "?name=app", body: formOf("b", "x", "y"), headers: asForm, status: 422, reason: "malformed", says: `no field "profile"`},
+		"two profiles":     {target: "?name=app", body: formOf("b", "profile", string(body), "profile", string(body)), headers: asForm, status: 422, reason: "malformed", says: "more than one"},
+		"many parts":       {target: "?name=app", body: formOf("b", strings.Split(strings.Repeat("x,1,", 10_000)+"profile,x", ",")...), headers: asForm, status: 413, reason: "too_large", says: "more than 16 parts"},
+		"bad sample types": {target: "?name=app", body: formOf("b", "profile", string(body), "sample_type_config", "{"), headers: asForm, status: 422, reason: "malformed", says: "sample_type_config"},
+		"huge types":       {target: "?name=app", body: formOf("b", "sample_type_config", strings.Repeat(" ", 100_000)), headers: asForm, status: 413, reason: "too_large", says: "sample_type_config"},
+		"not the encoding": {target: "?name=app", body: formOf("b", "profile", string(body)), headers: append([]string{"Content-Encoding", "gzip"}, asForm...), status: 422, reason: "malformed", says: "Content-Encoding"},
+		"unknown encoding": {target: "?name=app", body: body, headers: []string{"Content-Encoding", "br"}, status: 415, reason: "unknown_encoding", says: "br"},
+		"older format":     {target: "?name=app&format=pprof", body: []byte(heapText), status: 415, reason: "not_pprof", says: "server.legacy_formats"},
+	})
 }
 
 // TestIngestEmptyProfile accepts profiles without samples: clients send them when they end.
@@ -229,14 +204,4 @@ func TestIngestLegacy(t *testing.T) {
 	got := r.post(t, "/ingest?name=app&format=pprof", []byte(heapText))
 	require.Equal(t, http.StatusOK, got.status, got.text)
 	assert.NotEmpty(t, r.sink.all())
-}
-
-// TestTenant: the tenant is passed on, and nothing else unless configured.
-func TestTenant(t *testing.T) {
-	r := run(t, nil)
-	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1)), "X-Scope-OrgID", "team-b", "Authorization", "secret").status)
-	info := client.FromContext(r.sink.ctx[0])
-	assert.Equal(t, []string{"team-b"}, info.Metadata.Get("x-scope-orgid"))
-	assert.Empty(t, info.Metadata.Get("authorization"))
-	assert.Equal(t, "127.0.0.1", info.Addr.String())
 }

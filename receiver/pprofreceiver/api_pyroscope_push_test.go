@@ -171,42 +171,24 @@ func TestPushRefusals(t *testing.T) {
 	good := plain(t, cpuProfile(2))
 	proto := []string{"Content-Type", "application/proto"}
 	asJSON := []string{"Content-Type", "application/json"}
-	for name, c := range map[string]struct {
-		body    []byte
-		headers []string
-		status  int
-		code    string
-		says    string
-	}{
-		"all bad":          {body: pushRequest(false, nil, []byte("x"), []byte("y")), headers: proto, status: 400, code: "invalid_argument", says: "2 of 2 profiles refused: series[0].samples[0]: "},
-		"truncated":        {body: pushRequest(false, nil, good)[:20], headers: proto, status: 400, code: "invalid_argument", says: "malformed message"},
-		"truncated JSON":   {body: []byte(`{"series":[`), headers: asJSON, status: 400, code: "invalid_argument", says: "malformed message"},
-		"bad base64":       {body: []byte(`{"series":[{"samples":[{"rawProfile":"!"}]}]}`), headers: asJSON, status: 400, code: "invalid_argument", says: "base64"},
-		"1 MB label":       {body: pushRequest(false, map[string]string{"a": strings.Repeat("x", 1<<20)}, good), headers: proto, status: 413, code: "resource_exhausted", says: "the limit is 16384"},
-		"many series":      {body: []byte(strings.Repeat("\x0a\x00", 10_000)), headers: proto, status: 413, code: "resource_exhausted", says: "more than 256 series"},
-		"many samples":     {body: pushSamples(10_000), headers: proto, status: 413, code: "resource_exhausted", says: "more than 256 profiles"},
-		"bomb":             {body: pushRequest(false, nil, gzipBomb(t)), headers: proto, status: 413, code: "resource_exhausted", says: "67108864"},
-		"bomb around":      {body: gzipBomb(t), headers: append([]string{"Content-Encoding", "gzip"}, proto...), status: 413, code: "resource_exhausted", says: "67108864"},
-		"no type":          {body: good, status: 415, code: "invalid_argument", says: `Content-Type ""`},
-		"another type":     {body: good, headers: []string{"Content-Type", "application/connect+proto"}, status: 415, code: "invalid_argument", says: "application/connect+proto"},
-		"unknown encoding": {body: good, headers: append([]string{"Content-Encoding", "br"}, proto...), status: 415, code: "unimplemented", says: "br"},
-		"not the encoding": {body: good, headers: append([]string{"Content-Encoding", "gzip"}, proto...), status: 400, code: "invalid_argument", says: "Content-Encoding"},
-		"gRPC on HTTP/1":   {body: good, headers: []string{"Content-Type", "application/grpc"}, status: 415, code: "invalid_argument", says: "HTTP/2"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, nil)
-			got := r.post(t, pushPath, c.body, c.headers...)
-			assert.Equal(t, c.status, got.status, got.text)
-			answer := connectError(t, got)
-			assert.Equal(t, c.code, answer.Code)
-			assert.Contains(t, answer.Message, c.says)
-			assert.Less(t, len(answer.Message), 2000)
-			assert.Empty(t, r.sink.all())
-			if c.status == http.StatusUnsupportedMediaType && c.code != "unimplemented" {
-				assert.Contains(t, got.header.Get("Accept-Post"), "application/proto")
-			}
-		})
-	}
+	checkRefusals(t, pushPath, nil, map[string]refused{
+		"all bad":          {body: pushRequest(false, nil, []byte("x"), []byte("y")), headers: proto, status: 400, reason: "malformed", says: "2 of 2 profiles refused: series[0].samples[0]: "},
+		"truncated":        {body: pushRequest(false, nil, good)[:20], headers: proto, status: 400, reason: "malformed", says: "malformed message"},
+		"truncated JSON":   {body: []byte(`{"series":[`), headers: asJSON, status: 400, reason: "malformed", says: "malformed message"},
+		"bad base64":       {body: []byte(`{"series":[{"samples":[{"rawProfile":"!"}]}]}`), headers: asJSON, status: 400, reason: "malformed", says: "base64"},
+		"1 MB label":       {body: pushRequest(false, map[string]string{"a": strings.Repeat("x", 1<<20)}, good), headers: proto, status: 413, reason: "too_large", says: "the limit is 16384"},
+		"many series":      {body: []byte(strings.Repeat("\x0a\x00", 10_000)), headers: proto, status: 413, reason: "too_large", says: "more than 256 series"},
+		"many samples":     {body: pushSamples(10_000), headers: proto, status: 413, reason: "too_large", says: "more than 256 profiles"},
+		"bomb":             {body: pushRequest(false, nil, gzipBomb(t)), headers: proto, status: 413, reason: "too_large", says: "67108864"},
+		"bomb around":      {body: gzipBomb(t), headers: append([]string{"Content-Encoding", "gzip"}, proto...), status: 413, reason: "too_large", says: "67108864"},
+		"no type":          {body: good, status: 415, reason: "unknown_format", says: `Content-Type ""`},
+		"another type":     {body: good, headers: []string{"Content-Type", "application/connect+proto"}, status: 415, reason: "unknown_format", says: "application/connect+proto"},
+		"unknown encoding": {body: good, headers: append([]string{"Content-Encoding", "br"}, proto...), status: 415, reason: "unknown_encoding", says: "br"},
+		"not the encoding": {body: good, headers: append([]string{"Content-Encoding", "gzip"}, proto...), status: 400, reason: "malformed", says: "Content-Encoding"},
+		"gRPC on HTTP/1":   {body: good, headers: []string{"Content-Type", "application/grpc"}, status: 415, reason: "unknown_format", says: "HTTP/2"},
+	})
+	got := run(t, nil).post(t, pushPath, good)
+	assert.Contains(t, got.header.Get("Accept-Post"), "application/proto", "with 415")
 }
 
 // pushSamples returns one series of n samples without a profile.

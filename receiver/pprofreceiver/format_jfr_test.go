@@ -151,50 +151,29 @@ func TestRecordingRefusals(t *testing.T) {
 	reader := func() io.Reader { return bytes.NewReader(recording) }
 	bomb := func() io.Reader { return zeros(2 << 20) }
 	limited := func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = 1 << 20 }
-	for name, c := range map[string]struct {
-		content []byte
-		status  int
-		says    string
-	}{
-		"cut off":           {recording[:len(recording)-1], 422, "size of the chunk"},
-		"cut off, gzip":     {gz(t, recording)[:100], 422, "inflate"},
-		"cut off, lz4":      {lz4Of(t, reader())[:100], 422, "cannot unpack the payload"},
-		"cut off, zip":      {zipOf(t, reader, "main.jfr")[:100], 422, "cannot unpack the payload"},
-		"zip of others":     {zipOf(t, reader, "main.txt"), 422, "no file that ends in .jfr"},
-		"zip of two":        {zipOf(t, reader, "a.jfr", "b.jfr"), 422, "more than one file that ends in .jfr"},
-		"bomb, gzip":        {gzipped(t, bomb()), 413, "more than"},
-		"bomb, lz4":         {lz4Of(t, bomb()), 413, "limits.inflated_bytes"},
-		"bomb, zip":         {zipOf(t, bomb, "a.jfr"), 413, "limits.inflated_bytes"},
-		"gzip bomb in zip":  {zipOf(t, func() io.Reader { return bytes.NewReader(gzipped(t, bomb())) }, "a.jfr"), 413, "more than"},
-		"a pprof":           {plain(t, cpuProfile(1)), 422, "does not begin with"},
-		"something in lz4":  {lz4Of(t, bytes.NewReader([]byte("something"))), 422, "68 bytes, 9 are left"},
-		"many entries":      {zipOf(t, func() io.Reader { return bytes.NewReader(nil) }, make([]string, 10_000)...), 422, "no file that ends in .jfr"},
-		"nothing in an lz4": {lz4Of(t, bytes.NewReader(nil)), 422, "no chunk"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, limited)
-			got := r.post(t, "/ingest?name=shop&format=jfr", c.content)
-			assert.Equal(t, c.status, got.status, got.text)
-			assert.Contains(t, got.text, c.says)
-			assert.Empty(t, r.sink.all())
-		})
-	}
-	for name, body := range map[string][]byte{
-		"two recordings":           formOf("b", "jfr", string(recording), "jfr", string(recording)),
-		"a recording and a pprof":  formOf("b", "jfr", string(recording), "profile", string(plain(t, cpuProfile(1)))),
-		"bad labels":               formOf("b", "jfr", string(recording), "labels", "\x0a\xff"),
-		"neither":                  formOf("b", "labels", "x"),
-		"labels in a broken gzip":  formOf("b", "jfr", string(recording), "labels", string(gz(t, jfrtest.Labels())[:20])),
-		"a recording that is cut":  formOf("b", "jfr", string(recording[:500])),
-		"a recording of no events": formOf("b", "jfr", "x"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, nil)
-			got := r.post(t, "/ingest?name=shop&format=jfr", body, asForm...)
-			assert.Equal(t, 422, got.status, got.text)
-			assert.Empty(t, r.sink.all())
-		})
-	}
+	checkRefusals(t, "/ingest?name=shop&format=jfr", limited, map[string]refused{
+		"cut off":                  {body: recording[:len(recording)-1], status: 422, reason: "malformed", says: "size of the chunk"},
+		"cut off, gzip":            {body: gz(t, recording)[:100], status: 422, reason: "malformed", says: "inflate"},
+		"cut off, lz4":             {body: lz4Of(t, reader())[:100], status: 422, reason: "malformed", says: "cannot unpack the payload"},
+		"cut off, zip":             {body: zipOf(t, reader, "main.jfr")[:100], status: 422, reason: "malformed", says: "cannot unpack the payload"},
+		"zip of others":            {body: zipOf(t, reader, "main.txt"), status: 422, reason: "malformed", says: "no file that ends in .jfr"},
+		"zip of two":               {body: zipOf(t, reader, "a.jfr", "b.jfr"), status: 422, reason: "malformed", says: "more than one file that ends in .jfr"},
+		"bomb, gzip":               {body: gzipped(t, bomb()), status: 413, reason: "too_large", says: "more than"},
+		"bomb, lz4":                {body: lz4Of(t, bomb()), status: 413, reason: "too_large", says: "limits.inflated_bytes"},
+		"bomb, zip":                {body: zipOf(t, bomb, "a.jfr"), status: 413, reason: "too_large", says: "limits.inflated_bytes"},
+		"gzip bomb in zip":         {body: zipOf(t, func() io.Reader { return bytes.NewReader(gzipped(t, bomb())) }, "a.jfr"), status: 413, reason: "too_large", says: "more than"},
+		"a pprof":                  {body: plain(t, cpuProfile(1)), status: 422, reason: "malformed", says: "does not begin with"},
+		"something in lz4":         {body: lz4Of(t, bytes.NewReader([]byte("something"))), status: 422, reason: "malformed", says: "68 bytes, 9 are left"},
+		"many entries":             {body: zipOf(t, func() io.Reader { return bytes.NewReader(nil) }, make([]string, 10_000)...), status: 422, reason: "malformed", says: "no file that ends in .jfr"},
+		"nothing in an lz4":        {body: lz4Of(t, bytes.NewReader(nil)), status: 422, reason: "malformed", says: "no chunk"},
+		"two recordings":           {body: formOf("b", "jfr", string(recording), "jfr", string(recording)), headers: asForm, status: 422, reason: "malformed"},
+		"a recording and a pprof":  {body: formOf("b", "jfr", string(recording), "profile", string(plain(t, cpuProfile(1)))), headers: asForm, status: 422, reason: "malformed"},
+		"bad labels":               {body: formOf("b", "jfr", string(recording), "labels", "\x0a\xff"), headers: asForm, status: 422, reason: "malformed"},
+		"neither":                  {body: formOf("b", "labels", "x"), headers: asForm, status: 422, reason: "malformed"},
+		"labels in a broken gzip":  {body: formOf("b", "jfr", string(recording), "labels", string(gz(t, jfrtest.Labels())[:20])), headers: asForm, status: 422, reason: "malformed"},
+		"a recording that is cut":  {body: formOf("b", "jfr", string(recording[:500])), headers: asForm, status: 422, reason: "malformed"},
+		"a recording of no events": {body: formOf("b", "jfr", "x"), headers: asForm, status: 422, reason: "malformed"},
+	})
 }
 
 // TestRecordingMemory: memory is reserved before it is allocated, also for containers.

@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -117,32 +118,18 @@ func TestQueryFormats(t *testing.T) {
 
 // TestFormatRefusals: the error for a format that is not supported names it.
 func TestFormatRefusals(t *testing.T) {
-	for name, test := range map[string]struct {
-		target, body string
-		headers      []string
-		status       int
-		reason, says string
-	}{
-		"unknown":           {target: "/v1/pprof?format=fold", body: "{}", status: 415, reason: "unknown_format", says: `format "fold" is not supported, only pprof, jfr, folded, lines, trie, tree, speedscope, cpuprofile, perf_script are`},
-		"unknown at ingest": {target: "/ingest?name=a&format=fold", body: "{}", status: 415, reason: "unknown_format", says: `only pprof, jfr, folded`},
-		"jfr":               {target: "/v1/pprof?format=jfr", body: "a 1", status: 400, reason: "malformed", says: "malformed JFR recording"},
-		"form":              {target: "/v1/pprof", body: string(formOf("b", "profile", "x")), headers: []string{"Content-Type", "Multipart/Form-Data; boundary=b"}, status: 415, reason: "unknown_format", says: "a form is not supported here"},
-		"sample type":       {target: "/v1/pprof?format=folded&sample_type=cpu", body: "a 1", status: 400, reason: "bad_query", says: `sample_type "cpu"`},
-		"folded":            {target: "/v1/pprof?format=folded", body: "a 1\nb", status: 400, reason: "malformed", says: `line 2: malformed profile: "b" has no count`},
-		"too many":          {target: "/v1/pprof?format=folded", body: "a 1\nb 1\nc 1", status: 413, reason: "too_large", says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
-		"perf.data named":   {target: "/v1/pprof?format=perf_script", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: `"perf.data"`},
-		"at ingest":         {target: "/ingest?name=a&format=groups", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: "perf.data"},
-		"callgrind 3.12":    {target: "/v1/pprof", body: "version: 1\ncreator: callgrind-3.12.0\npid: 1\n", status: 415, reason: "unknown_format", says: "callgrind"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.Samples = 2 })
-			got := r.post(t, test.target, []byte(test.body), test.headers...)
-			assert.Equal(t, test.status, got.status, got.text)
-			assert.Contains(t, got.text, test.says)
-			assert.Empty(t, r.sink.all())
-			r.assertRefusals(t, map[string]int64{test.reason: 1})
-		})
-	}
+	checkRefusals(t, "", func(cfg *Config, _ *ServerConfig) { cfg.Limits.Samples = 2 }, map[string]refused{
+		"unknown":           {target: "/v1/pprof?format=fold", body: []byte("{}"), status: 415, reason: "unknown_format", says: `format "fold" is not supported, only pprof, jfr, folded, lines, trie, tree, speedscope, cpuprofile, perf_script are`},
+		"unknown at ingest": {target: "/ingest?name=a&format=fold", body: []byte("{}"), status: 415, reason: "unknown_format", says: `only pprof, jfr, folded`},
+		"jfr":               {target: "/v1/pprof?format=jfr", body: []byte("a 1"), status: 400, reason: "malformed", says: "malformed JFR recording"},
+		"form":              {target: "/v1/pprof", body: formOf("b", "profile", "x"), headers: []string{"Content-Type", "Multipart/Form-Data; boundary=b"}, status: 415, reason: "unknown_format", says: "a form is not supported here"},
+		"sample type":       {target: "/v1/pprof?format=folded&sample_type=cpu", body: []byte("a 1"), status: 400, reason: "bad_query", says: `sample_type "cpu"`},
+		"folded":            {target: "/v1/pprof?format=folded", body: []byte("a 1\nb"), status: 400, reason: "malformed", says: `line 2: malformed profile: "b" has no count`},
+		"too many":          {target: "/v1/pprof?format=folded", body: []byte("a 1\nb 1\nc 1"), status: 413, reason: "too_large", says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
+		"perf.data named":   {target: "/v1/pprof?format=perf_script", body: []byte("PERFILE2\x68\x00\x00\x00"), status: 415, reason: "unknown_format", says: `"perf.data"`},
+		"at ingest":         {target: "/ingest?name=a&format=groups", body: []byte("PERFILE2\x68\x00\x00\x00"), status: 415, reason: "unknown_format", says: "perf.data"},
+		"callgrind 3.12":    {target: "/v1/pprof", body: []byte("version: 1\ncreator: callgrind-3.12.0\npid: 1\n"), status: 415, reason: "unknown_format", says: "callgrind"},
+	})
 }
 
 // TestRecognized: a payload without format= is taken as with it, and a pprof is always a pprof.
@@ -185,36 +172,28 @@ func TestRecognized(t *testing.T) {
 // the fields of a pprof if the payload is a text.
 func TestNotRecognized(t *testing.T) {
 	const unknown = "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of folded, lines"
-	for name, test := range map[string]struct {
-		body, says string
-		status     int
-	}{
-		"text":                     {body: "hello 5; world", says: unknown, status: 400},
-		"stacks of one frame":      {body: "main 5\nwork 3\n", says: unknown, status: 400},
-		"a line without a count":   {body: "main;work 5\nmain;work\n", says: unknown, status: 400},
-		"an empty frame":           {body: "main;;work 5\n", says: unknown, status: 400},
-		"a log":                    {body: "2026-11-24 info; took 5\n2026-11-24 error; failed\n", says: unknown, status: 400},
-		"one long line":            {body: strings.Repeat("a;", 20_000), says: unknown, status: 400},
-		"headers of perf script":   {body: "a 1 2.5: 1 e:\n", says: unknown, status: 400},
-		"perf script with a fault": {body: "a 1 2.5: 1 e:\n\t1 f (x)\nb\n", says: unknown, status: 400},
-		"an object":                {body: "{}", says: unknown, status: 400},
-		"nodes of something else":  {body: `{"nodes":[{"id":1}],"samples":[1]}`, says: unknown, status: 400},
-		"frames of nothing":        {body: `{"frames":[{"name":"a"}]}`, says: unknown, status: 400},
-		"a cut pprof":              {body: string(plain(t, cpuProfile(2))[:60]), says: "malformed pprof", status: 400},
-		"a cut cpuprofile":         {body: `{"nodes":[{"id":1,"callFrame":{}}]`, says: "the message ends", status: 400},
-		"folded, later":            {body: strings.Repeat("main;work 5\n", 2000) + "x", says: `line 2001: malformed profile: "x" has no count`, status: 400},
-		"too many":                 {body: "a;b 1\nc;d 1\ne;f 1\n", says: "samples: 3, the limit is 2", status: 413},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.Samples = 2 })
-			for _, body := range [][]byte{[]byte(test.body), gz(t, []byte(test.body))} {
-				got := r.post(t, "/v1/pprof", body)
-				assert.Equal(t, test.status, got.status, got.text)
-				assert.Contains(t, got.text, test.says)
-			}
-			assert.Empty(t, r.sink.all())
-		})
+	rows := map[string]refused{
+		"text":                     {body: []byte("hello 5; world"), says: unknown, status: 400, reason: "malformed"},
+		"stacks of one frame":      {body: []byte("main 5\nwork 3\n"), says: unknown, status: 400, reason: "malformed"},
+		"a line without a count":   {body: []byte("main;work 5\nmain;work\n"), says: unknown, status: 400, reason: "malformed"},
+		"an empty frame":           {body: []byte("main;;work 5\n"), says: unknown, status: 400, reason: "malformed"},
+		"a log":                    {body: []byte("2026-11-24 info; took 5\n2026-11-24 error; failed\n"), says: unknown, status: 400, reason: "malformed"},
+		"one long line":            {body: []byte(strings.Repeat("a;", 20_000)), says: unknown, status: 400, reason: "malformed"},
+		"headers of perf script":   {body: []byte("a 1 2.5: 1 e:\n"), says: unknown, status: 400, reason: "malformed"},
+		"perf script with a fault": {body: []byte("a 1 2.5: 1 e:\n\t1 f (x)\nb\n"), says: unknown, status: 400, reason: "malformed"},
+		"an object":                {body: []byte("{}"), says: unknown, status: 400, reason: "malformed"},
+		"nodes of something else":  {body: []byte(`{"nodes":[{"id":1}],"samples":[1]}`), says: unknown, status: 400, reason: "malformed"},
+		"frames of nothing":        {body: []byte(`{"frames":[{"name":"a"}]}`), says: unknown, status: 400, reason: "malformed"},
+		"a cut pprof":              {body: []byte(string(plain(t, cpuProfile(2))[:60])), says: "malformed pprof", status: 400, reason: "malformed"},
+		"a cut cpuprofile":         {body: []byte(`{"nodes":[{"id":1,"callFrame":{}}]`), says: "the message ends", status: 400, reason: "malformed"},
+		"folded, later":            {body: []byte(strings.Repeat("main;work 5\n", 2000) + "x"), says: `line 2001: malformed profile: "x" has no count`, status: 400, reason: "malformed"},
+		"too many":                 {body: []byte("a;b 1\nc;d 1\ne;f 1\n"), says: "samples: 3, the limit is 2", status: 413, reason: "too_large"},
 	}
+	for name, row := range maps.Clone(rows) {
+		row.body = gz(t, row.body)
+		rows[name+", gzip"] = row
+	}
+	checkRefusals(t, "/v1/pprof", func(cfg *Config, _ *ServerConfig) { cfg.Limits.Samples = 2 }, rows)
 	r := run(t, nil)
 	got := r.post(t, "/v1/pprof?format=pprof", profiletest.Format(t, "groups.txt"))
 	assert.Equal(t, http.StatusBadRequest, got.status, "what the request says wins")

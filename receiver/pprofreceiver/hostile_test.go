@@ -142,43 +142,23 @@ func TestWireBytes(t *testing.T) {
 // TestGarbage sends bodies that are not profiles. They are refused with a reason, and nothing is passed on.
 func TestGarbage(t *testing.T) {
 	body := plain(t, cpuProfile(5))
-	for _, c := range []struct {
-		name     string
-		body     []byte
-		encoding string
-		status   int
-		reason   string
-	}{
-		{name: "nothing", status: 400, reason: "malformed"},
-		{name: "text", body: []byte("hello, world"), status: 400, reason: "malformed"},
-		{name: "html", body: []byte("<!DOCTYPE html><html><body>404</body></html>"), status: 415, reason: "unknown_format"},
-		{name: "zeros", body: make([]byte, 1000), status: 400, reason: "malformed"},
-		{name: "truncated", body: body[:len(body)/2], status: 400, reason: "malformed"},
-		{name: "truncated gzip", body: gz(t, body)[:40], status: 400, reason: "malformed"},
-		{name: "truncated zstd", body: zs(t, body)[:40], status: 400, reason: "malformed"},
-		{name: "truncated gzip in zstd", body: zs(t, gz(t, body)[:40]), status: 400, reason: "malformed"},
-		{name: "trailing garbage", body: append(gz(t, body), "more"...), status: 400, reason: "malformed"},
-		{name: "not the encoding it says", body: body, encoding: "gzip", status: 400, reason: "malformed"},
-		{name: "unknown encoding", body: body, encoding: "br", status: 415, reason: "unknown_encoding"},
-		{name: "two encodings", body: gz(t, gz(t, body)), encoding: "gzip, gzip", status: 415, reason: "unknown_encoding"},
-		{name: "broken zlib", body: body, encoding: "zlib", status: 400, reason: "malformed"},
-		{name: "heap text", body: []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n"), status: 415, reason: "not_pprof"},
-		{name: "heap text in gzip", body: gz(t, []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n")), status: 415, reason: "not_pprof"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := run(t, nil)
-			var headers []string
-			if c.encoding != "" {
-				headers = []string{"Content-Encoding", c.encoding}
-			}
-			got := r.post(t, "/v1/pprof", c.body, headers...)
-			assert.Equal(t, c.status, got.status, got.text)
-			assert.NotEmpty(t, strings.TrimSpace(got.text))
-			assert.Equal(t, "text/plain; charset=utf-8", got.header.Get("Content-Type"))
-			assert.Empty(t, r.sink.all())
-			r.assertRefusals(t, map[string]int64{c.reason: 1})
-		})
-	}
+	checkRefusals(t, "/v1/pprof", nil, map[string]refused{
+		"nothing":                  {status: 400, reason: "malformed"},
+		"text":                     {body: []byte("hello, world"), status: 400, reason: "malformed"},
+		"html":                     {body: []byte("<!DOCTYPE html><html><body>404</body></html>"), status: 415, reason: "unknown_format"},
+		"zeros":                    {body: make([]byte, 1000), status: 400, reason: "malformed"},
+		"truncated":                {body: body[:len(body)/2], status: 400, reason: "malformed"},
+		"truncated gzip":           {body: gz(t, body)[:40], status: 400, reason: "malformed"},
+		"truncated zstd":           {body: zs(t, body)[:40], status: 400, reason: "malformed"},
+		"truncated gzip in zstd":   {body: zs(t, gz(t, body)[:40]), status: 400, reason: "malformed"},
+		"trailing garbage":         {body: append(gz(t, body), "more"...), status: 400, reason: "malformed"},
+		"not the encoding it says": {body: body, headers: []string{"Content-Encoding", "gzip"}, status: 400, reason: "malformed"},
+		"unknown encoding":         {body: body, headers: []string{"Content-Encoding", "br"}, status: 415, reason: "unknown_encoding"},
+		"two encodings":            {body: gz(t, gz(t, body)), headers: []string{"Content-Encoding", "gzip, gzip"}, status: 415, reason: "unknown_encoding"},
+		"broken zlib":              {body: body, headers: []string{"Content-Encoding", "zlib"}, status: 400, reason: "malformed"},
+		"heap text":                {body: []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n"), status: 415, reason: "not_pprof"},
+		"heap text in gzip":        {body: gz(t, []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n")), status: 415, reason: "not_pprof"},
+	})
 }
 
 // raw opens a connection and sends the beginning of a request.

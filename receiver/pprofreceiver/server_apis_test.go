@@ -63,11 +63,14 @@ func TestAPIsOff(t *testing.T) {
 func TestMethods(t *testing.T) {
 	r := run(t, nil)
 	for _, path := range allPaths {
-		got := r.do(t, http.MethodGet, path, http.NoBody)
-		assert.Equal(t, http.StatusMethodNotAllowed, got.status, path)
-		assert.Equal(t, "POST", got.header.Get("Allow"))
+		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+			got := r.do(t, method, path, http.NoBody)
+			assert.Equal(t, http.StatusMethodNotAllowed, got.status, path)
+			assert.Equal(t, "POST", got.header.Get("Allow"))
+			assert.Contains(t, got.text, "method "+method+" not allowed, supported: [POST]")
+		}
 	}
-	r.assertRefusals(t, map[string]int64{"wrong_method": int64(len(allPaths))})
+	r.assertRefusals(t, map[string]int64{"wrong_method": int64(3 * len(allPaths))})
 }
 
 // TestSlowPart: an upload that stops in the middle of a part is refused in the format of its API.

@@ -73,15 +73,3 @@ func TestMissingAuthenticator(t *testing.T) {
 	require.ErrorContains(t, r.Start(t.Context(), componenttest.NewNopHost()), "guard")
 	require.NoError(t, r.Shutdown(t.Context()))
 }
-
-// TestCompressionAlgorithms allows only some encodings.
-func TestCompressionAlgorithms(t *testing.T) {
-	body := plain(t, cpuProfile(1))
-	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.CompressionAlgorithms = []string{"", "zstd"} })
-	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", gz(t, body)).status, "the profile's own compression")
-	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", zs(t, body), "Content-Encoding", "zstd").status)
-	for _, encoding := range []string{"gzip", "x-gzip", "zlib"} {
-		assert.Equal(t, http.StatusUnsupportedMediaType, r.post(t, "/v1/pprof", gz(t, body), "Content-Encoding", encoding).status)
-	}
-	r.assertRefusals(t, map[string]int64{"unknown_encoding": 3})
-}

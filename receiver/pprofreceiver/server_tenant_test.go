@@ -65,3 +65,15 @@ func TestTenantOfAddress(t *testing.T) {
 	close(release)
 	require.Equal(t, http.StatusNoContent, (<-first).status)
 }
+
+// TestTenantMetadata: the tenant is passed on, and other headers only with include_metadata.
+func TestTenantMetadata(t *testing.T) {
+	for all, want := range map[bool][]string{false: nil, true: {"secret"}} {
+		r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.IncludeMetadata = all })
+		require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1)), tenantHeader, "team-b", "Authorization", "secret").status)
+		info := client.FromContext(r.sink.ctx[0])
+		assert.Equal(t, []string{"team-b"}, info.Metadata.Get("x-scope-orgid"))
+		assert.Equal(t, want, info.Metadata.Get("authorization"))
+		assert.Equal(t, "127.0.0.1", info.Addr.String())
+	}
+}
