@@ -63,22 +63,19 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestPath: the API is at the configured path, and nowhere else.
 func TestPath(t *testing.T) {
-	r := run(t, func(_ *Config, s *ServerConfig) { s.Path = "/in/here" })
 	body := plain(t, cpuProfile(1))
-	assert.Equal(t, http.StatusNoContent, r.post(t, "/in/here", body).status)
-	for _, path := range []string{"/v1/pprof", "/", "/in/here/", "/in/here/below"} {
-		got := r.post(t, path, body)
-		assert.Equal(t, http.StatusNotFound, got.status, path)
-		assert.Contains(t, got.text, "/in/here", "the answer lists the paths")
+	for path, others := range map[string][]string{"/in/here": {"/v1/pprof", "/", "/in/here/", "/in/here/below"}, "/": {"/v1/pprof"}} {
+		r := run(t, func(_ *Config, s *ServerConfig) { s.Path = path })
+		assert.Equal(t, http.StatusNoContent, r.post(t, path, body).status)
+		for _, other := range others {
+			got := r.post(t, other, body)
+			assert.Equal(t, http.StatusNotFound, got.status, other)
+			assert.Contains(t, got.text, path, "the answer lists the paths")
+		}
+		r.assertRefusals(t, map[string]int64{"unknown_path": int64(len(others))})
 	}
-	r.assertRefusals(t, map[string]int64{"unknown_path": 4})
-}
-
-func TestRootPath(t *testing.T) {
-	r := run(t, func(_ *Config, s *ServerConfig) { s.Path = "/" })
-	assert.Equal(t, http.StatusNoContent, r.post(t, "/", plain(t, cpuProfile(1))).status)
-	assert.Equal(t, http.StatusNotFound, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status)
 }
 
 // TestResource checks the sources of attributes and their precedence.
@@ -209,19 +206,6 @@ func manyAttributes(n int) string {
 	return strings.TrimSuffix(strings.Repeat("resource.zone=a&", n), "&")
 }
 
-func TestProfileName(t *testing.T) {
-	r := run(t, nil)
-	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof?profile.name=mutex", plain(t, cpuProfile(1))).status)
-	pd := r.sink.one(t)
-	profile := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-	names := map[string]any{}
-	for _, index := range profile.AttributeIndices().All() {
-		attribute := pd.Dictionary().AttributeTable().At(int(index))
-		names[pd.Dictionary().StringTable().At(int(attribute.KeyStrindex()))] = attribute.Value().AsRaw()
-	}
-	assert.Equal(t, "mutex", names["profile.name"])
-}
-
 // TestConfigReachesTranslator checks one effect of each option of the translator.
 func TestConfigReachesTranslator(t *testing.T) {
 	p := cpuProfile(1)
@@ -271,30 +255,13 @@ func TestReplays(t *testing.T) {
 				return
 			}
 			require.Equal(t, http.StatusNoContent, got.status, got.text)
-			want := map[string]int64{}
-			for i, sampleType := range payload.SampleTypes {
-				want[sampleType] = payload.ValueSums[i]
-			}
-			assert.Equal(t, want, sums(r.sink.one(t)))
-			profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-			assert.EqualValues(t, payload.Time, profile.Time())
-			assert.EqualValues(t, payload.Duration, profile.DurationNano())
+			pd := r.sink.one(t)
+			assertPayload(t, payload, pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0))
 		})
 	}
 }
 
-// sums returns the sum of the values of each profile, by type/unit.
+// sums returns the sum of the values of each profile of the first scope, by type/unit.
 func sums(pd pprofile.Profiles) map[string]int64 {
-	all := map[string]int64{}
-	text := pd.Dictionary().StringTable()
-	for _, profile := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
-		var sum int64
-		for _, sample := range profile.Samples().All() {
-			for _, value := range sample.Values().All() {
-				sum += value
-			}
-		}
-		all[text.At(int(profile.SampleType().TypeStrindex()))+"/"+text.At(int(profile.SampleType().UnitStrindex()))] = sum
-	}
-	return all
+	return sumsOf(pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0))
 }

@@ -197,11 +197,3 @@ func TestIngestEmptyProfile(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int64{"pyroscope_ingest": 2}, r.counts("otelcol_receiver_pprof_empty_profiles", "api"))
 }
-
-// TestIngestLegacy accepts an older format if that is allowed.
-func TestIngestLegacy(t *testing.T) {
-	r := run(t, func(_ *Config, s *ServerConfig) { s.LegacyFormats = true })
-	got := r.post(t, "/ingest?name=app&format=pprof", []byte(heapText))
-	require.Equal(t, http.StatusOK, got.status, got.text)
-	assert.NotEmpty(t, r.sink.all())
-}

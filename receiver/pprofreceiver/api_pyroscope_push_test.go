@@ -5,11 +5,9 @@ package pprofreceiver
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -195,16 +193,6 @@ func TestPushRefusals(t *testing.T) {
 func pushSamples(n int) []byte {
 	series := []byte(strings.Repeat("\x12\x00", n))
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), series)
-}
-
-// TestPushRetry: the answer tells the client to retry, in the format of its API.
-func TestPushRetry(t *testing.T) {
-	r := run(t, nil)
-	r.sink.consume = func(context.Context) error { return errors.New("data refused due to high memory usage") }
-	got := r.post(t, pushPath, pushRequest(false, nil, plain(t, cpuProfile(1))), "Content-Type", "application/proto")
-	assert.Equal(t, http.StatusServiceUnavailable, got.status)
-	assert.Equal(t, "5", got.header.Get("Retry-After"))
-	assert.Equal(t, "unavailable", connectError(t, got).Code)
 }
 
 // TestParcaGatewayError: the answer has the format of google.rpc.Status.

@@ -22,14 +22,6 @@ const heapText = `heap profile: 3: 1024 [7: 4096] @ heap/1048576
 2: 512 [5: 3072] @ 0x1000 0x3000
 `
 
-func TestLegacyOff(t *testing.T) {
-	r := run(t, nil)
-	got := r.post(t, "/v1/pprof", []byte(heapText))
-	assert.Equal(t, http.StatusUnsupportedMediaType, got.status)
-	assert.Contains(t, got.text, "server.legacy_formats")
-	r.assertRefusals(t, map[string]int64{"not_pprof": 1})
-}
-
 func TestLegacyOn(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"plain": []byte(heapText), "gzip": gz(t, []byte(heapText)), "zstd in gzip": gz(t, zs(t, []byte(heapText))),
@@ -45,6 +37,7 @@ func TestLegacyOn(t *testing.T) {
 				points("form", map[string]int64{"wire": int64(len(body)), "inflated": int64(len(heapText))}), anyTime...)
 
 			assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status, "profile.proto as before")
+			assert.Equal(t, http.StatusOK, r.post(t, "/ingest?name=app&format=pprof", body).status)
 		})
 	}
 }

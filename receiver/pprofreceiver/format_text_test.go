@@ -42,9 +42,9 @@ func TestIngestFormats(t *testing.T) {
 		"trie":            {query: "name=shop.wall&format=trie", file: "trie.bin", want: map[string]int64{"wall/nanoseconds": 1_640_000_000}, service: "shop"},
 		"trie by type":    {query: "name=shop.cpu", file: "trie.bin", headers: []string{"Content-Type", "binary/octet-stream+trie"}, want: map[string]int64{"cpu/nanoseconds": 1_640_000_000}, service: "shop"},
 		"tree":            {query: "name=shop.cpu&format=tree", file: "tree.bin", want: map[string]int64{"cpu/nanoseconds": 1_640_000_000}, service: "shop"},
-		"speedscope":      {query: "name=shop.cpu&format=speedscope", file: "speedscope.json", want: map[string]int64{"cpu/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}, service: "shop", profile: "main thread"},
+		"speedscope":      {query: "name=shop.cpu&format=speedscope", file: "speedscope.json", want: map[string]int64{"cpu/nanoseconds": 309_500_000, "space/bytes": 96, "samples/count": 3}, service: "shop", profile: "main thread"},
 		"cpuprofile":      {query: "name=shop.wall&format=cpuprofile", file: "node.cpuprofile", want: map[string]int64{"wall/nanoseconds": 84_740_000}, service: "shop"},
-		"speedscope wall": {query: "name=shop.wall&format=speedscope", file: "speedscope.json", want: map[string]int64{"wall/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}, service: "shop", profile: "main thread"},
+		"speedscope wall": {query: "name=shop.wall&format=speedscope", file: "speedscope.json", want: map[string]int64{"wall/nanoseconds": 309_500_000, "space/bytes": 96, "samples/count": 3}, service: "shop", profile: "main thread"},
 		"perf script":     {query: "name=shop.cpu&format=perf_script", file: "perf_boot.txt", want: map[string]int64{"cpu/nanoseconds": 14 * 5_025_125, "page-faults/count": 389}, service: "shop.cpu", profile: "page-faults"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestIngestFormats(t *testing.T) {
 			assert.Equal(t, test.service, r.sink.resource(t)["service.name"])
 			first := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
 			assert.EqualValues(t, int64(1_700_000_000_000_000_000), first.Time())
-			assert.Equal(t, test.profile, profileName(r.sink.one(t), first))
+			assert.Equal(t, test.profile, profileNames(r.sink.one(t).Dictionary(), r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0))[0])
 			r.assertRefusals(t, nil)
 		})
 	}
@@ -63,57 +63,6 @@ func TestIngestFormats(t *testing.T) {
 	got := r.post(t, "/ingest?format=groups&name=shop", gz(t, groups), "Content-Encoding", "gzip")
 	require.Equal(t, http.StatusOK, got.status, got.text)
 	assert.Equal(t, map[string]int64{"cpu/nanoseconds": 580_000_000}, sums(r.sink.one(t)), "under gzip")
-}
-
-// profileName returns the attribute profile.name.
-func profileName(pd pprofile.Profiles, profile pprofile.Profile) string {
-	dict := pd.Dictionary()
-	for _, index := range profile.AttributeIndices().All() {
-		attribute := dict.AttributeTable().At(int(index))
-		if dict.StringTable().At(int(attribute.KeyStrindex())) == "profile.name" {
-			return attribute.Value().Str()
-		}
-	}
-	return ""
-}
-
-// TestQueryFormats posts each format to the API for raw profiles.
-func TestQueryFormats(t *testing.T) {
-	for name, test := range map[string]struct {
-		query, file string
-		want        map[string]int64
-	}{
-		"pprof":          {query: "?format=pprof", want: map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}},
-		"folded":         {query: "?format=folded", file: "groups.txt", want: map[string]int64{"samples/count": 58}},
-		"folded, a type": {query: "?format=groups&sample_type=alloc_space/bytes", file: "groups.txt", want: map[string]int64{"alloc_space/bytes": 58}},
-		"lines":          {query: "?format=lines", file: "lines.txt", want: map[string]int64{"samples/count": 4}},
-		"trie":           {query: "?format=trie", file: "trie.bin", want: map[string]int64{"samples/count": 164}},
-		"tree":           {query: "?format=tree", file: "tree.bin", want: map[string]int64{"samples/count": 164}},
-		"speedscope":     {query: "?format=speedscope&sample_type=cpu/nanoseconds", file: "speedscope.json", want: map[string]int64{"cpu/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}},
-		"cpuprofile":     {query: "?format=cpuprofile", file: "node.cpuprofile", want: map[string]int64{"cpu/nanoseconds": 84_740_000}},
-		"collapsed":      {query: "?format=collapsed", file: "groups.txt", want: map[string]int64{"samples/count": 58}},
-		"perf":           {query: "?format=perf", file: "perf_wall.txt", want: map[string]int64{"cpu/nanoseconds": 3 * 20_408_163}},
-		"perf script":    {query: "?format=perf_script&profile.name=x", file: "perf_wall.txt", want: map[string]int64{"cpu/nanoseconds": 3 * 20_408_163}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := memory.New(1<<30, 0)
-			r := runOn(t, budgettest.NewHost(b), nil)
-			body := plain(t, cpuProfile(2))
-			if test.file != "" {
-				body = profiletest.Format(t, test.file)
-			}
-			for _, form := range [][]byte{body, gz(t, body), zs(t, body)} {
-				r.sink.got = nil
-				got := r.post(t, "/v1/pprof"+test.query+"&service.name=shop", form)
-				require.Equal(t, http.StatusNoContent, got.status, got.text)
-				assert.Equal(t, test.want, sums(r.sink.one(t)))
-				assert.Equal(t, map[string]any{"service.name": "shop"}, r.sink.resource(t))
-			}
-			used, peak := b.Used()
-			assert.Zero(t, used)
-			assert.Positive(t, peak)
-		})
-	}
 }
 
 // TestFormatRefusals: the error for a format that is not supported names it.
@@ -132,38 +81,49 @@ func TestFormatRefusals(t *testing.T) {
 	})
 }
 
-// TestRecognized: a payload without format= is taken as with it, and a pprof is always a pprof.
-func TestRecognized(t *testing.T) {
+// TestFormats posts each format to the API for raw profiles: by each of its names, and without one where it is recognized.
+func TestFormats(t *testing.T) {
+	file := func(name string) []byte { return profiletest.Format(t, name) }
 	long := []byte(strings.Repeat("main;handle;checkout 1\n", 2000) + strings.Repeat("a;", 16_000) + "b 1\n")
+	unnamed := []string{""}
 	for name, test := range map[string]struct {
-		body  []byte
-		query string
-		want  map[string]int64
+		body    []byte
+		formats []string
+		query   string
+		want    map[string]int64
 	}{
-		"pprof":            {body: plain(t, cpuProfile(2)), want: map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}},
-		"folded":           {body: profiletest.Format(t, "groups.txt"), want: map[string]int64{"samples/count": 58}},
-		"folded, a type":   {body: profiletest.Format(t, "groups.txt"), query: "sample_type=cpu/count&format=", want: map[string]int64{"cpu/count": 58}},
-		"folded, long":     {body: long, want: map[string]int64{"samples/count": 2001}},
-		"folded, Austin":   {body: []byte("# austin: 3.7.0\n# mode: wall\n\nP1;T1:2;a.py:main:3 99\n"), want: map[string]int64{"wall/nanoseconds": 99_000}},
-		"folded, one":      {body: []byte("main;work 7"), want: map[string]int64{"samples/count": 7}},
-		"speedscope":       {body: profiletest.Format(t, "speedscope.json"), want: map[string]int64{"wall/nanoseconds": 300_000_000, "space/bytes": 96, "samples/count": 3}},
-		"without schema":   {body: []byte(` {"name":"x", "shared" : {"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]],"weights":[4]}]}`), want: map[string]int64{"samples/count": 4}},
-		"cpuprofile":       {body: profiletest.Format(t, "node.cpuprofile"), want: map[string]int64{"cpu/nanoseconds": 84_740_000}},
-		"times first":      {body: []byte(`{"startTime":1,"endTime":4,"timeDeltas":[1],"samples":[1],"nodes":[{"id":1,"callFrame":{}}]}`), want: map[string]int64{"cpu/nanoseconds": 2000}},
-		"perf script":      {body: profiletest.Format(t, "perf_wall.txt"), want: map[string]int64{"cpu/nanoseconds": 3 * 20_408_163}},
-		"perf of one line": {body: profiletest.Format(t, "perf_flat.txt"), want: map[string]int64{"cpu/nanoseconds": 70_351_750, "page-faults/count": 389}},
+		"pprof":              {body: plain(t, cpuProfile(2)), formats: []string{"", "pprof"}, want: map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}},
+		"folded":             {body: file("groups.txt"), formats: []string{"", "folded", "collapsed", "groups"}, want: map[string]int64{"samples/count": 58}},
+		"folded, a type":     {body: file("groups.txt"), formats: []string{"", "folded"}, query: "&sample_type=alloc_space/bytes", want: map[string]int64{"alloc_space/bytes": 58}},
+		"folded, long":       {body: long, formats: unnamed, want: map[string]int64{"samples/count": 2001}},
+		"folded, Austin":     {body: []byte("# austin: 3.7.0\n# mode: wall\n\nP1;T1:2;a.py:main:3 99\n"), formats: unnamed, want: map[string]int64{"wall/nanoseconds": 99_000}},
+		"folded, one":        {body: []byte("main;work 7"), formats: unnamed, want: map[string]int64{"samples/count": 7}},
+		"lines":              {body: file("lines.txt"), formats: []string{"lines"}, want: map[string]int64{"samples/count": 4}},
+		"trie":               {body: file("trie.bin"), formats: []string{"trie"}, want: map[string]int64{"samples/count": 164}},
+		"tree":               {body: file("tree.bin"), formats: []string{"tree"}, want: map[string]int64{"samples/count": 164}},
+		"speedscope":         {body: file("speedscope.json"), formats: []string{"", "speedscope"}, want: map[string]int64{"wall/nanoseconds": 309_500_000, "space/bytes": 96, "samples/count": 3}},
+		"speedscope, a type": {body: file("speedscope.json"), formats: []string{"", "speedscope"}, query: "&sample_type=cpu/nanoseconds", want: map[string]int64{"cpu/nanoseconds": 309_500_000, "space/bytes": 96, "samples/count": 3}},
+		"without schema":     {body: []byte(` {"name":"x", "shared" : {"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]],"weights":[4]}]}`), formats: unnamed, want: map[string]int64{"samples/count": 4}},
+		"cpuprofile":         {body: file("node.cpuprofile"), formats: []string{"", "cpuprofile"}, want: map[string]int64{"cpu/nanoseconds": 84_740_000}},
+		"times first":        {body: []byte(`{"startTime":1,"endTime":4,"timeDeltas":[1],"samples":[1],"nodes":[{"id":1,"callFrame":{}}]}`), formats: unnamed, want: map[string]int64{"cpu/nanoseconds": 2000}},
+		"perf script":        {body: file("perf_wall.txt"), formats: []string{"", "perf", "perf_script"}, want: map[string]int64{"cpu/nanoseconds": 3 * 20_408_163}},
+		"perf of one line":   {body: file("perf_flat.txt"), formats: unnamed, want: map[string]int64{"cpu/nanoseconds": 70_351_750, "page-faults/count": 389}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := memory.New(1<<30, 0)
 			r := runOn(t, budgettest.NewHost(b), nil)
-			for _, body := range [][]byte{test.body, gz(t, test.body), zs(t, gz(t, test.body))} {
-				r.sink.got = nil
-				got := r.post(t, "/v1/pprof?"+test.query, body)
-				require.Equal(t, http.StatusNoContent, got.status, got.text)
-				assert.Equal(t, test.want, sums(r.sink.one(t)))
+			for _, format := range test.formats {
+				for _, body := range [][]byte{test.body, gz(t, test.body), zs(t, gz(t, test.body))} {
+					r.sink.got = nil
+					got := r.post(t, "/v1/pprof?service.name=shop&format="+format+test.query, body)
+					require.Equal(t, http.StatusNoContent, got.status, got.text)
+					assert.Equal(t, test.want, sums(r.sink.one(t)), format)
+					assert.Equal(t, map[string]any{"service.name": "shop"}, r.sink.resource(t))
+				}
 			}
-			used, _ := b.Used()
+			used, peak := b.Used()
 			assert.Zero(t, used)
+			assert.Positive(t, peak)
 		})
 	}
 }

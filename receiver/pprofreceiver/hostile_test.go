@@ -156,7 +156,7 @@ func TestGarbage(t *testing.T) {
 		"unknown encoding":         {body: body, headers: []string{"Content-Encoding", "br"}, status: 415, reason: "unknown_encoding"},
 		"two encodings":            {body: gz(t, gz(t, body)), headers: []string{"Content-Encoding", "gzip, gzip"}, status: 415, reason: "unknown_encoding"},
 		"broken zlib":              {body: body, headers: []string{"Content-Encoding", "zlib"}, status: 400, reason: "malformed"},
-		"heap text":                {body: []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n"), status: 415, reason: "not_pprof"},
+		"heap text":                {body: []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n"), status: 415, reason: "not_pprof", says: "server.legacy_formats"},
 		"heap text in gzip":        {body: gz(t, []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n")), status: 415, reason: "not_pprof"},
 	})
 }
@@ -173,14 +173,20 @@ func (r *running) raw(t *testing.T, request string) net.Conn {
 	return conn
 }
 
+// TestSlowSender: a body that does not arrive in time is refused in the form of its API.
 func TestSlowSender(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = 100 * time.Millisecond })
-	conn := r.raw(t, unfinished(1000, 3))
-	answer, err := io.ReadAll(conn)
-	require.NoError(t, err)
-	assert.Contains(t, string(answer), "408 Request Timeout")
-	assert.Contains(t, string(answer), "read_timeout")
-	r.assertRefusals(t, map[string]int64{"too_slow": 1})
+	part := string(formOf("b", "profile", "content"))[:60]
+	for request, says := range map[string]string{
+		unfinished(1000, 3): "read_timeout",
+		"POST /ingest?name=a HTTP/1.1\r\nHost: x\r\nContent-Type: " + multipartType + "\r\nContent-Length: 100000\r\n\r\n" + part: `{"code":"deadline_exceeded","message":"`,
+	} {
+		answer, err := io.ReadAll(r.raw(t, request))
+		require.NoError(t, err)
+		assert.Contains(t, string(answer), "408 Request Timeout")
+		assert.Contains(t, string(answer), says)
+	}
+	r.assertRefusals(t, map[string]int64{"too_slow": 2})
 }
 
 // TestStalledRefusal: without a read_timeout, a client that does not send the rest of a refused body gets its answer, and the

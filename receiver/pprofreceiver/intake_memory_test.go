@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
@@ -191,17 +190,6 @@ func TestMemoryTooLarge(t *testing.T) {
 		assert.Empty(t, got.header.Get("Retry-After"))
 	}
 	r.assertRefusals(t, map[string]int64{"too_large": 2})
-}
-
-// TestConsumerWithoutMemory: an error of the next consumer about memory gets the same answer as one of the receiver.
-func TestConsumerWithoutMemory(t *testing.T) {
-	for want, err := range map[int]error{
-		http.StatusRequestEntityTooLarge: consumererror.NewPermanent(memory.ErrTooLarge), http.StatusServiceUnavailable: memory.ErrExhausted,
-	} {
-		r := run(t, nil)
-		r.sink.consume = func(context.Context) error { return err }
-		assert.Equal(t, want, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status)
-	}
 }
 
 // TestWaitingAtShutdown: a request that waits to be processed during a shutdown is refused with a retryable error. Its

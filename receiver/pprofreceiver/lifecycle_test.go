@@ -23,15 +23,9 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
-
-func TestShutdownWithoutStart(t *testing.T) {
-	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), &sink{})
-	require.NoError(t, err)
-	require.NoError(t, r.Shutdown(t.Context()))
-	require.NoError(t, r.Shutdown(t.Context()))
-}
 
 func TestShutdownTwice(t *testing.T) {
 	r := run(t, nil)
@@ -165,7 +159,7 @@ func TestServerFailureIsReported(t *testing.T) {
 	assert.Empty(t, host.events)
 }
 
-// TestConsumerErrors: the answer of the server has the error of the next consumer.
+// TestConsumerErrors: the answer has the error of the next consumer, in the form of its API.
 func TestConsumerErrors(t *testing.T) {
 	later := errors.New("data refused due to high memory usage")
 	for _, c := range []struct {
@@ -173,19 +167,29 @@ func TestConsumerErrors(t *testing.T) {
 		status int
 		retry  string
 		reason string
+		code   string
 	}{
-		{err: later, status: 503, retry: "5", reason: "consumer_unavailable"},
-		{err: consumererror.NewRetryableError(later), status: 503, retry: "5", reason: "consumer_unavailable"},
-		{err: consumererror.NewPermanent(later), status: 400, reason: "consumer_rejected"},
+		{err: later, status: 503, retry: "5", reason: "consumer_unavailable", code: "unavailable"},
+		{err: consumererror.NewRetryableError(later), status: 503, retry: "5", reason: "consumer_unavailable", code: "unavailable"},
+		{err: consumererror.NewPermanent(later), status: 400, reason: "consumer_rejected", code: "invalid_argument"},
+		{err: memory.ErrExhausted, status: 503, retry: "5", reason: "memory_budget", code: "unavailable"},
+		{err: consumererror.NewPermanent(memory.ErrTooLarge), status: 413, reason: "too_large", code: "resource_exhausted"},
 	} {
 		r := run(t, nil)
 		r.sink.consume = func(context.Context) error { return c.err }
-		got := r.post(t, "/v1/pprof", plain(t, cpuProfile(2)))
-		assert.Equal(t, c.status, got.status)
-		assert.Equal(t, c.retry, got.header.Get("Retry-After"))
-		assert.Contains(t, got.text, later.Error())
-		r.assertRefusals(t, map[string]int64{c.reason: 1})
-		assert.EqualValues(t, 4, r.standard(t, "otelcol_receiver_refused_profile_samples"))
+		body := plain(t, cpuProfile(2))
+		for _, got := range []reply{
+			r.post(t, "/v1/pprof", body), r.post(t, pushPath, pushRequest(false, nil, body), "Content-Type", "application/proto"),
+		} {
+			assert.Equal(t, c.status, got.status)
+			assert.Equal(t, c.retry, got.header.Get("Retry-After"))
+			assert.Contains(t, got.text, c.err.Error())
+			if strings.HasPrefix(got.text, "{") {
+				assert.Equal(t, c.code, connectError(t, got).Code)
+			}
+		}
+		r.assertRefusals(t, map[string]int64{c.reason: 2})
+		assert.EqualValues(t, 8, r.standard(t, "otelcol_receiver_refused_profile_samples"))
 	}
 }
 

@@ -4,10 +4,8 @@
 package pprofreceiver
 
 import (
-	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,27 +69,6 @@ func TestMethods(t *testing.T) {
 		}
 	}
 	r.assertRefusals(t, map[string]int64{"wrong_method": int64(3 * len(allPaths))})
-}
-
-// TestSlowPart: an upload that stops in the middle of a part is refused in the format of its API.
-func TestSlowPart(t *testing.T) {
-	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = 100 * time.Millisecond })
-	whole := string(formOf("b", "profile", string(plain(t, cpuProfile(1)))))
-	conn := r.raw(t, "POST /ingest?name=a HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n"+whole[:len(whole)/2])
-	answer, err := io.ReadAll(conn)
-	require.NoError(t, err)
-	assert.Contains(t, string(answer), "408 Request Timeout")
-	assert.Contains(t, string(answer), `{"code":"deadline_exceeded","message":"`)
-	r.assertRefusals(t, map[string]int64{"too_slow": 1})
-}
-
-// TestEarlyRefusals: a refusal of the Collector's server has the format of the API.
-func TestEarlyRefusals(t *testing.T) {
-	r := run(t, nil)
-	got := r.post(t, "/ingest?name=a", []byte("x"), "Content-Encoding", "br")
-	assert.Equal(t, http.StatusUnsupportedMediaType, got.status)
-	assert.Contains(t, got.text, `"code":"unimplemented"`)
-	assert.Equal(t, map[string]int64{"pyroscope_ingest": 1}, r.counts("otelcol_receiver_pprof_refusals", "api"))
 }
 
 // TestQueryOfEveryAPI: the query describes the profiles, unless the API does.
