@@ -108,7 +108,7 @@ func (w *writer) item(v pcommon.Value, levels int) {
 		w.quoted(v.Str())
 	case pcommon.ValueTypeDouble:
 		if f := v.Double(); math.IsNaN(f) || math.IsInf(f, 0) {
-			w.out = append(append(append(w.out, '"'), notFinite(f)...), '"')
+			w.quoted(string(appendDouble(nil, f)))
 			return
 		}
 		w.out = appendDouble(w.out, v.Double())
