@@ -5,7 +5,6 @@ package cpuprofile_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,27 +15,16 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/texttest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/cpuprofile"
 )
 
-var update = flag.Bool("update", false, "update the golden files")
-
 func decode(t *testing.T, payload []byte, src pprof.Source) (pprofile.Profiles, pprofile.Profile) {
 	t.Helper()
-	pd, stats, err := cpuprofile.Decode(payload, src, text.Options{})
-	require.NoError(t, err)
-	require.NoError(t, profiletest.Check(pd))
-	assert.Equal(t, pd.SampleCount(), stats.OTLPSamples)
+	pd, _ := format.Valid(t, payload, src)
 	return pd, pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-}
-
-// TestGolden compares the profile of node --cpu-prof with a readable text. To update the file, run go test
-// ./translator/text/cpuprofile -run TestGolden -update.
-func TestGolden(t *testing.T) {
-	pd, _ := decode(t, profiletest.Format(t, "node.cpuprofile"), pprof.Source{ScopeName: "scope", ProfileName: "shop"})
-	profiletest.Golden(t, "node.cpuprofile.golden", profiletest.Render(pd), *update)
 }
 
 // TestRoundTrip encodes the profile as a pprof. google/pprof must get the time from the first sample to the end.
@@ -49,16 +37,10 @@ func TestRoundTrip(t *testing.T) {
 	require.NoError(t, json.Unmarshal(content, &file))
 	want := map[string]int64{"cpu/nanoseconds": (file.EndTime - file.StartTime - file.TimeDeltas[0]) * 1000}
 
-	pd, profile := decode(t, content, pprof.Source{})
-	assert.Equal(t, want, profiletest.ValueSums(pd))
+	format.RoundTrip(t, content, want)
+	_, profile := decode(t, content, pprof.Source{})
 	assert.EqualValues(t, (file.EndTime-file.StartTime)*1000, profile.DurationNano())
 	assert.Zero(t, profile.Time(), "the time counts from the boot")
-	got := map[string]int64{}
-	for encoded, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
-		require.NoError(t, err)
-		profiletest.PprofSums(t, got, encoded.Pprof)
-	}
-	assert.Equal(t, want, got)
 }
 
 // tree has the nodes of most tests: (root) calls main, which calls (anonymous); and (root) calls (idle).
@@ -103,9 +85,9 @@ func TestFrames(t *testing.T) {
 	pd, profile := decode(t, file(tree, "[1,2,3,4,3]", "[10,10,20,10,5]"), pprof.Source{})
 	assert.Equal(t, map[string]int64{"(root) :0:0": 10_000, mainStack: 20_000, anonymousStack: 10_000 + 45_000, idleStack: 5_000}, stacks(pd, profile))
 	pd, _ = decode(t, file(tree, "[2]", "[0]"), pprof.Source{SampleTypes: []pprof.ValueType{{Type: "wall", Unit: "nanoseconds"}}})
-	assert.Equal(t, map[string]int64{"wall/nanoseconds": 100_000}, profiletest.ValueSums(pd))
+	assert.Equal(t, map[string]int64{"wall/nanoseconds": 100_000}, texttest.ValueSums(pd))
 	pd, _ = decode(t, file(tree, "[2]", "[0]"), pprof.Source{SampleTypes: []pprof.ValueType{{Type: "samples", Unit: "count"}}})
-	assert.Equal(t, map[string]int64{"cpu/nanoseconds": 100_000}, profiletest.ValueSums(pd), "a type with another unit does not fit")
+	assert.Equal(t, map[string]int64{"cpu/nanoseconds": 100_000}, texttest.ValueSums(pd), "a type with another unit does not fit")
 	pd, _ = decode(t, file(tree, "[]", "[]"), pprof.Source{})
 	assert.Zero(t, pd.SampleCount())
 }
@@ -162,50 +144,39 @@ func TestWallClock(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	limits := pprof.Limits{Samples: 2, LocationsPerSample: 2, InflatedBytes: 2000}
 	deep := `{"id":1,"callFrame":{},"children":[2]},{"id":2,"callFrame":{},"children":[3]},{"id":3,"callFrame":{}}`
-	for name, test := range map[string]struct {
-		payload string
-		class   error
-		says    string
-	}{
-		"no JSON":         {"a;b 1", text.ErrMalformed, `byte 0: 'a', want {`},
-		"the end":         {`{"nodes":[`, text.ErrMalformed, "byte 10: the message ends"},
-		"more than that":  {string(file(tree, "[]", "[]")) + "x", text.ErrMalformed, "want the end"},
-		"no nodes":        {`{"samples":[]}`, text.ErrMalformed, `the file has no field "nodes"`},
-		"no endTime":      {`{"nodes":[],"samples":[],"timeDeltas":[],"startTime":1}`, text.ErrMalformed, `no field "endTime"`},
-		"nodes twice":     {`{"nodes":[],"nodes":[]}`, text.ErrMalformed, `the field "nodes" twice`},
-		"no array":        {`{"nodes":{},"samples":[],"timeDeltas":[],"startTime":1,"endTime":2}`, text.ErrMalformed, "want ["},
-		"no id":           {string(file(`{"id":1,"callFrame":{}},{"callFrame":{}}`, "[]", "[]")), text.ErrMalformed, "node 1: malformed profile: the node must have id and callFrame"},
-		"no callFrame":    {string(file(`{"id":1}`, "[]", "[]")), text.ErrMalformed, "must have id and callFrame"},
-		"equal ids":       {string(file(tree+`,{"id":3,"callFrame":{}}`, "[]", "[]")), text.ErrMalformed, "two nodes have the id 3"},
-		"unknown child":   {string(file(`{"id":1,"callFrame":{},"children":[7]}`, "[]", "[]")), text.ErrMalformed, "the children of node 1: malformed profile: node 7 does not exist"},
-		"unknown parent":  {string(file(`{"id":1,"callFrame":{},"parent":7}`, "[]", "[]")), text.ErrMalformed, "the parent of node 1: malformed profile: node 7 does not exist"},
-		"two parents":     {string(file(tree+`,{"id":5,"callFrame":{},"children":[3]}`, "[]", "[]")), text.ErrMalformed, "node 3 has the parents 2 and 5"},
-		"another parent":  {string(file(tree+`,{"id":5,"parent":2,"callFrame":{}},{"id":6,"callFrame":{},"children":[5]}`, "[]", "[]")), text.ErrMalformed, "node 5 has the parents 2 and 6"},
-		"its own parent":  {string(file(`{"id":1,"callFrame":{},"parent":1}`, "[]", "[]")), text.ErrMalformed, "node 1 is its own ancestor"},
-		"cycle":           {string(file(`{"id":1,"callFrame":{},"children":[2]},{"id":2,"callFrame":{},"children":[3]},{"id":3,"callFrame":{},"children":[2]}`, "[]", "[]")), text.ErrMalformed, "node 2 has the parents 1 and 3"},
-		"longer cycle":    {string(file(`{"id":1,"callFrame":{},"parent":2},{"id":2,"callFrame":{},"parent":3},{"id":3,"callFrame":{},"parent":2}`, "[]", "[]")), text.ErrMalformed, "node 2 is its own ancestor"},
-		"unknown sample":  {string(file(tree, "[2,9]", "[1,1]")), text.ErrMalformed, "sample 1: malformed profile: node 9 does not exist"},
-		"no number":       {string(file(tree, `[2,"3"]`, "[1,1]")), text.ErrMalformed, "sample 1: malformed profile: byte"},
-		"more samples":    {string(file(tree, "[2,3]", "[1]")), text.ErrMalformed, "there are 2 samples and 1 timeDeltas"},
-		"times":           {`{"nodes":[],"samples":[],"timeDeltas":[],"startTime":2,"endTime":1}`, text.ErrMalformed, "endTime is below startTime"},
-		"start below 0":   {`{"nodes":[],"samples":[],"timeDeltas":[],"startTime":-2,"endTime":1}`, text.ErrMalformed, "startTime: malformed profile: byte 55: the time is below 0"},
-		"sample below 0":  {string(file(tree, "[2,3]", "[0,-1001]")), text.ErrMalformed, "timeDelta 1: malformed profile"},
-		"sum of deltas":   {string(file(tree, "[2,3]", "[0,9223372036854775]")), text.ErrMalformed, "timeDelta 1: malformed profile"},
-		"delta too large": {string(file(tree, "[2]", "[1e17]")), text.ErrMalformed, `the number "1e17" is too large`},
-		"line too large":  {string(file(`{"id":1,"callFrame":{"lineNumber":9223372036854775807}}`, "[1]", "[1]")), text.ErrMalformed, "sample 0: node 1: malformed profile: byte 63: the number 9223372036854775807 is too large"},
-		"deep stack":      {string(file(deep, "[2,3]", "[1,1]")), text.ErrTooLarge, "sample 1: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
-		"many samples":    {string(file(tree, "[1,2,4]", "[1,1,1]")), text.ErrTooLarge, "sample 2: profile exceeds a limit: samples: 3, the limit is 2"},
-		"too long":        {strings.Repeat(" ", 2001), text.ErrTooLarge, "bytes of the payload: 2001, the limit is 2000"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pd, stats, err := cpuprofile.Decode([]byte(test.payload), pprof.Source{}, text.Options{Limits: limits})
-			require.ErrorIs(t, err, test.class)
-			require.ErrorContains(t, err, test.says)
-			assert.Less(t, len(err.Error()), 300)
-			assert.Equal(t, pprofile.Profiles{}, pd)
-			assert.Zero(t, stats.OTLPSamples)
-		})
-	}
+	format.Refuses(t, limits, text.ErrMalformed, map[string][2]string{
+		"no JSON":         {"a;b 1", `byte 0: 'a', want {`},
+		"the end":         {`{"nodes":[`, "byte 10: the message ends"},
+		"more than that":  {string(file(tree, "[]", "[]")) + "x", "want the end"},
+		"no nodes":        {`{"samples":[]}`, `the file has no field "nodes"`},
+		"no endTime":      {`{"nodes":[],"samples":[],"timeDeltas":[],"startTime":1}`, `no field "endTime"`},
+		"nodes twice":     {`{"nodes":[],"nodes":[]}`, `the field "nodes" twice`},
+		"no array":        {`{"nodes":{},"samples":[],"timeDeltas":[],"startTime":1,"endTime":2}`, "want ["},
+		"no id":           {string(file(`{"id":1,"callFrame":{}},{"callFrame":{}}`, "[]", "[]")), "node 1: malformed profile: the node must have id and callFrame"},
+		"no callFrame":    {string(file(`{"id":1}`, "[]", "[]")), "must have id and callFrame"},
+		"equal ids":       {string(file(tree+`,{"id":3,"callFrame":{}}`, "[]", "[]")), "two nodes have the id 3"},
+		"unknown child":   {string(file(`{"id":1,"callFrame":{},"children":[7]}`, "[]", "[]")), "the children of node 1: malformed profile: node 7 does not exist"},
+		"unknown parent":  {string(file(`{"id":1,"callFrame":{},"parent":7}`, "[]", "[]")), "the parent of node 1: malformed profile: node 7 does not exist"},
+		"two parents":     {string(file(tree+`,{"id":5,"callFrame":{},"children":[3]}`, "[]", "[]")), "node 3 has the parents 2 and 5"},
+		"another parent":  {string(file(tree+`,{"id":5,"parent":2,"callFrame":{}},{"id":6,"callFrame":{},"children":[5]}`, "[]", "[]")), "node 5 has the parents 2 and 6"},
+		"its own parent":  {string(file(`{"id":1,"callFrame":{},"parent":1}`, "[]", "[]")), "node 1 is its own ancestor"},
+		"cycle":           {string(file(`{"id":1,"callFrame":{},"children":[2]},{"id":2,"callFrame":{},"children":[3]},{"id":3,"callFrame":{},"children":[2]}`, "[]", "[]")), "node 2 has the parents 1 and 3"},
+		"longer cycle":    {string(file(`{"id":1,"callFrame":{},"parent":2},{"id":2,"callFrame":{},"parent":3},{"id":3,"callFrame":{},"parent":2}`, "[]", "[]")), "node 2 is its own ancestor"},
+		"unknown sample":  {string(file(tree, "[2,9]", "[1,1]")), "sample 1: malformed profile: node 9 does not exist"},
+		"no number":       {string(file(tree, `[2,"3"]`, "[1,1]")), "sample 1: malformed profile: byte"},
+		"more samples":    {string(file(tree, "[2,3]", "[1]")), "there are 2 samples and 1 timeDeltas"},
+		"times":           {`{"nodes":[],"samples":[],"timeDeltas":[],"startTime":2,"endTime":1}`, "endTime is below startTime"},
+		"start below 0":   {`{"nodes":[],"samples":[],"timeDeltas":[],"startTime":-2,"endTime":1}`, "startTime: malformed profile: byte 55: the time is below 0"},
+		"sample below 0":  {string(file(tree, "[2,3]", "[0,-1001]")), "timeDelta 1: malformed profile"},
+		"sum of deltas":   {string(file(tree, "[2,3]", "[0,9223372036854775]")), "timeDelta 1: malformed profile"},
+		"delta too large": {string(file(tree, "[2]", "[1e17]")), `the number "1e17" is too large`},
+		"line too large":  {string(file(`{"id":1,"callFrame":{"lineNumber":9223372036854775807}}`, "[1]", "[1]")), "sample 0: node 1: malformed profile: byte 63: the number 9223372036854775807 is too large"},
+	})
+	format.Refuses(t, limits, text.ErrTooLarge, map[string][2]string{
+		"deep stack":   {string(file(deep, "[2,3]", "[1,1]")), "sample 1: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
+		"many samples": {string(file(tree, "[1,2,4]", "[1,1,1]")), "sample 2: profile exceeds a limit: samples: 3, the limit is 2"},
+		"too long":     {strings.Repeat(" ", 2001), "bytes of the payload: 2001, the limit is 2000"},
+	})
 }
 
 // TestWorkIsBounded: a deep tree of few bytes cannot describe an unlimited number of long stacks.
@@ -219,13 +190,4 @@ func TestWorkIsBounded(t *testing.T) {
 	payload := file(strings.Join(nodes, ","), "["+strings.Join(samples, ",")+"]", "["+strings.Join(deltas, ",")+"]")
 	_, _, err := cpuprofile.Decode(payload, pprof.Source{}, text.Options{Limits: pprof.Limits{InflatedBytes: 1 << 20}})
 	require.ErrorContains(t, err, "locations of all samples")
-}
-
-func TestOriginalPayload(t *testing.T) {
-	payload := file(tree, "[2]", "[1]")
-	pd, _, err := cpuprofile.Decode(payload, pprof.Source{}, text.Options{IncludeOriginalPayload: true})
-	require.NoError(t, err)
-	p := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-	assert.Equal(t, payload, p.OriginalPayload().AsRaw())
-	assert.Equal(t, "cpuprofile", p.OriginalPayloadFormat())
 }

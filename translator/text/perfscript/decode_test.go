@@ -4,60 +4,22 @@
 package perfscript_test
 
 import (
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
-	"github.com/otelpprof/otelpprof/translator/text/perfscript"
 )
-
-var update = flag.Bool("update", false, "update the golden files")
-
-func decode(t *testing.T, payload []byte) pprofile.Profiles {
-	t.Helper()
-	pd, stats, err := perfscript.Decode(payload, pprof.Source{}, text.Options{})
-	require.NoError(t, err)
-	require.NoError(t, profiletest.Check(pd))
-	assert.Equal(t, pd.SampleCount(), stats.OTLPSamples)
-	return pd
-}
-
-// outputs has the golden files, which perf 6.1 printed: two events with call graphs, with times since boot; one event
-// with wall-clock times; and one without call graphs. The values are the sums of the periods in the files.
-var outputs = map[string]map[string]int64{
-	"perf_boot.txt": {"cpu/nanoseconds": 14 * 5_025_125, "page-faults/count": 389},
-	"perf_wall.txt": {"cpu/nanoseconds": 3 * 20_408_163},
-	"perf_flat.txt": {"cpu/nanoseconds": 14 * 5_025_125, "page-faults/count": 389},
-}
-
-// TestGolden compares the profiles of each output with a readable text. To update the files, run go test
-// ./translator/text/perfscript -run TestGolden -update.
-func TestGolden(t *testing.T) {
-	for name, want := range outputs {
-		pd := decode(t, profiletest.Format(t, name))
-		profiletest.Golden(t, name+".golden", profiletest.Render(pd), *update)
-		assert.Equal(t, want, profiletest.ValueSums(pd), name)
-		got := map[string]int64{}
-		for encoded, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
-			require.NoError(t, err)
-			profiletest.PprofSums(t, got, encoded.Pprof)
-		}
-		assert.Equal(t, want, got, "google/pprof gets the same sums")
-	}
-}
 
 // render returns the profiles as text, without the lines before them.
 func render(t *testing.T, text string) string {
 	t.Helper()
-	_, profiles, _ := strings.Cut(profiletest.Render(decode(t, []byte(text))), "\n\n")
+	pd, _ := format.Valid(t, []byte(text), pprof.Source{})
+	_, profiles, _ := strings.Cut(profiletest.Render(pd), "\n\n")
 	return profiles
 }
 
@@ -137,36 +99,25 @@ func TestComments(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	limits := pprof.Limits{Samples: 2, LocationsPerSample: 2, InflatedBytes: 500}
 	const header = "a 1 2.5: e:\n"
-	for name, test := range map[string]struct {
-		payload string
-		class   error
-		says    string
-	}{
-		"no sample":       {"# nothing\n", text.ErrMalformed, "there is no sample"},
-		"no header":       {"main;work 1\n", text.ErrMalformed, `line 1: malformed profile: "main;work 1" is not the header of a sample`},
-		"no time":         {"a 1 cycles:\n", text.ErrMalformed, "line 1"},
-		"no thread":       {"a 2.5: cycles:\n", text.ErrMalformed, "line 1"},
-		"no event":        {"a 1 2.5: 7\n", text.ErrMalformed, "line 1"},
-		"bad processor":   {"a 1 [x] 2.5: e:\n", text.ErrMalformed, "line 1"},
-		"huge time":       {"a 1 99999999999.5: e:\n", text.ErrMalformed, "line 1"},
-		"frame first":     {"\t1 f (a)\n", text.ErrMalformed, "line 1"},
-		"frame after end": {header + "\n\t1 f (a)\n", text.ErrMalformed, "line 3"},
-		"no address":      {header + "\tmain (a)\n", text.ErrMalformed, `line 2: malformed profile: "main (a)" is not a frame`},
-		"source line":     {header + "\t1 f (a)\n  f.c:12\n", text.ErrMalformed, `line 3: malformed profile: "f.c:12" is not a frame`},
-		"clocks":          {"a 1 1795369073.5: e:\n\na 1 2.5: e:\n", text.ErrMalformed, "line 3: malformed profile: the time 2.500000000 is before"},
-		"samples":         {header + "\nb 1 2.5: e:\n\nc 1 2.5: e:\n\n", text.ErrTooLarge, "line 6: profile exceeds a limit: samples: 3, the limit is 2"},
-		"depth":           {header + "\t1 f\n\t2 f\n\t3 f\n", text.ErrTooLarge, "line 4: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
-		"too long":        {strings.Repeat("#", 501), text.ErrTooLarge, "bytes of the payload: 501, the limit is 500"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pd, stats, err := perfscript.Decode([]byte(test.payload), pprof.Source{}, text.Options{Limits: limits})
-			require.ErrorIs(t, err, test.class)
-			require.ErrorContains(t, err, test.says)
-			assert.Less(t, len(err.Error()), 300)
-			assert.Equal(t, pprofile.Profiles{}, pd)
-			assert.Zero(t, stats.OTLPSamples)
-		})
-	}
+	format.Refuses(t, limits, text.ErrMalformed, map[string][2]string{
+		"no sample":       {"# nothing\n", "there is no sample"},
+		"no header":       {"main;work 1\n", `line 1: malformed profile: "main;work 1" is not the header of a sample`},
+		"no time":         {"a 1 cycles:\n", "line 1"},
+		"no thread":       {"a 2.5: cycles:\n", "line 1"},
+		"no event":        {"a 1 2.5: 7\n", "line 1"},
+		"bad processor":   {"a 1 [x] 2.5: e:\n", "line 1"},
+		"huge time":       {"a 1 99999999999.5: e:\n", "line 1"},
+		"frame first":     {"\t1 f (a)\n", "line 1"},
+		"frame after end": {header + "\n\t1 f (a)\n", "line 3"},
+		"no address":      {header + "\tmain (a)\n", `line 2: malformed profile: "main (a)" is not a frame`},
+		"source line":     {header + "\t1 f (a)\n  f.c:12\n", `line 3: malformed profile: "f.c:12" is not a frame`},
+		"clocks":          {"a 1 1795369073.5: e:\n\na 1 2.5: e:\n", "line 3: malformed profile: the time 2.500000000 is before"},
+	})
+	format.Refuses(t, limits, text.ErrTooLarge, map[string][2]string{
+		"samples":  {header + "\nb 1 2.5: e:\n\nc 1 2.5: e:\n\n", "line 6: profile exceeds a limit: samples: 3, the limit is 2"},
+		"depth":    {header + "\t1 f\n\t2 f\n\t3 f\n", "line 4: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
+		"too long": {strings.Repeat("#", 501), "bytes of the payload: 501, the limit is 500"},
+	})
 }
 
 // TestLongTexts: texts and the number of events have limits of their own.
@@ -176,15 +127,11 @@ func TestLongTexts(t *testing.T) {
 	for i := range pprof.MaxSampleTypes + 1 {
 		fmt.Fprintf(&events, "a 1 2.5: e%d:\n", i)
 	}
-	for payload, says := range map[string]string{
-		"a 1 2.5: e:\n\t1 " + long + "\n": "line 2: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576",
-		long + " 1 2.5: e:\n":             "bytes of a string: 1048577",
-		"a 1 2.5: " + long + ":\n":        "bytes of a string: 1048577",
-		"a 1 2.5: e:\n" + strings.Repeat("\t1 f (inlined)\n", pprof.MaxLinesPerLocation) + "\t1 f (a)\n": "lines of a location: 4097, the limit is 4096",
-		events.String(): "257, the limit is 256",
-	} {
-		_, _, err := perfscript.Decode([]byte(payload), pprof.Source{}, text.Options{})
-		require.ErrorIs(t, err, text.ErrTooLarge)
-		require.ErrorContains(t, err, says)
-	}
+	format.Refuses(t, pprof.Limits{}, text.ErrTooLarge, map[string][2]string{
+		"symbol": {"a 1 2.5: e:\n\t1 " + long + "\n", "line 2: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576"},
+		"thread": {long + " 1 2.5: e:\n", "bytes of a string: 1048577"},
+		"event":  {"a 1 2.5: " + long + ":\n", "bytes of a string: 1048577"},
+		"lines":  {"a 1 2.5: e:\n" + strings.Repeat("\t1 f (inlined)\n", pprof.MaxLinesPerLocation) + "\t1 f (a)\n", "lines of a location: 4097, the limit is 4096"},
+		"events": {events.String(), "257, the limit is 256"},
+	})
 }

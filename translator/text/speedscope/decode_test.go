@@ -4,7 +4,6 @@
 package speedscope_test
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,44 +11,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/texttest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
-
-var update = flag.Bool("update", false, "update the golden files")
-
-func decode(t *testing.T, payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats) {
-	t.Helper()
-	pd, stats, err := speedscope.Decode(payload, src, text.Options{})
-	require.NoError(t, err)
-	require.NoError(t, profiletest.Check(pd))
-	assert.Equal(t, pd.SampleCount(), stats.OTLPSamples)
-	return pd, stats
-}
-
-// TestGolden compares the profiles of a file with a readable text. To update the file, run go test
-// ./translator/text/speedscope -run TestGolden -update.
-func TestGolden(t *testing.T) {
-	pd, _ := decode(t, profiletest.Format(t, "speedscope.json"), pprof.Source{ScopeName: "scope", ProfileName: "for those without a name"})
-	profiletest.Golden(t, "speedscope.json.golden", profiletest.Render(pd), *update)
-}
-
-// TestRoundTrip encodes the profiles as pprofs. google/pprof must get the same sums.
-func TestRoundTrip(t *testing.T) {
-	pd, _ := decode(t, profiletest.Format(t, "speedscope.json"), pprof.Source{})
-	got := map[string]int64{}
-	for encoded, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
-		require.NoError(t, err)
-		profiletest.PprofSums(t, got, encoded.Pprof)
-	}
-	// The first profile has open frames for 9.5 ms, the second for 300 ms.
-	assert.Equal(t, map[string]int64{"wall/nanoseconds": 9_500_000 + 300_000_000, "space/bytes": 96, "samples/count": 3}, got)
-	assert.Equal(t, profiletest.ValueSums(pd), got)
-}
 
 // file returns a file with two frames and these profiles.
 func file(profiles ...string) []byte {
@@ -72,9 +40,9 @@ func evented(events string) string {
 // TestFieldsInAnyOrder: it does not matter whether frames or profiles come first.
 func TestFieldsInAnyOrder(t *testing.T) {
 	const shared, profiles = `"shared":{"frames":[{"name":"a"},{"name":"b"}]}`, `"profiles":[{"weights":[1,2],"samples":[[0],[0,1]],"unit":"none","type":"sampled"}]`
-	first, _ := decode(t, []byte("{"+shared+","+profiles+"}"), pprof.Source{})
-	last, _ := decode(t, []byte("{"+profiles+","+shared+"}"), pprof.Source{})
-	assert.Equal(t, map[string]int64{"samples/count": 3}, profiletest.ValueSums(first))
+	first, _ := format.Valid(t, []byte("{"+shared+","+profiles+"}"), pprof.Source{})
+	last, _ := format.Valid(t, []byte("{"+profiles+","+shared+"}"), pprof.Source{})
+	assert.Equal(t, map[string]int64{"samples/count": 3}, texttest.ValueSums(first))
 	assert.Equal(t, profiletest.Render(first), profiletest.Render(last))
 }
 
@@ -93,11 +61,11 @@ func TestUnits(t *testing.T) {
 		"none":          {sampled("none", "2.0"), map[string]int64{"samples/count": 2}},
 		"no frame open": {evented(`{"type":"O","at":1,"frame":0},{"type":"C","at":3,"frame":0},{"type":"O","at":6,"frame":1},{"type":"C","at":7,"frame":1}`), map[string]int64{"wall/nanoseconds": 3}},
 	} {
-		pd, _ := decode(t, file(test.profile), pprof.Source{})
-		assert.Equal(t, test.want, profiletest.ValueSums(pd), name)
+		pd, _ := format.Valid(t, file(test.profile), pprof.Source{})
+		assert.Equal(t, test.want, texttest.ValueSums(pd), name)
 	}
-	pd, _ := decode(t, file(sampled("seconds", "1"), sampled("bytes", "1")), pprof.Source{SampleTypes: []pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
-	assert.Equal(t, map[string]int64{"cpu/nanoseconds": 1e9, "space/bytes": 1}, profiletest.ValueSums(pd), "the type of the source replaces one with the same unit")
+	pd, _ := format.Valid(t, file(sampled("seconds", "1"), sampled("bytes", "1")), pprof.Source{SampleTypes: []pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+	assert.Equal(t, map[string]int64{"cpu/nanoseconds": 1e9, "space/bytes": 1}, texttest.ValueSums(pd), "the type of the source replaces one with the same unit")
 }
 
 // TestRefusals checks that errors have the position, the number and the limit.
@@ -106,72 +74,57 @@ func TestRefusals(t *testing.T) {
 	frames := func(frames string) string {
 		return `{"shared":{"frames":[` + frames + `]},"profiles":[` + sampled("none", "1") + `]}`
 	}
-	for name, test := range map[string]struct {
-		payload string
-		class   error
-		says    string
-	}{
-		"no JSON":          {"folded;text 1", text.ErrMalformed, `byte 0: 'f', want {`},
-		"the end":          {`{"profiles":[`, text.ErrMalformed, "byte 13: the message ends"},
-		"more than that":   {string(file(sampled("none", "1"))) + "x", text.ErrMalformed, "want the end"},
-		"another schema":   {`{"$schema":"https://example.com"}`, text.ErrMalformed, `$schema is "https://example.com"`},
-		"no frames":        {`{"profiles":[]}`, text.ErrMalformed, `no field "shared"`},
-		"no profiles":      {`{"shared":{}}`, text.ErrMalformed, `no field "profiles"`},
-		"frames twice":     {`{"shared":{},"shared":{}}`, text.ErrMalformed, `the field "shared" twice`},
-		"profiles twice":   {`{"profiles":[],"profiles":[]}`, text.ErrMalformed, `the field "profiles" twice`},
-		"none at all":      {string(file()), text.ErrMalformed, "the file has no profile"},
-		"deep":             {`{"x":` + strings.Repeat("[", 1000), text.ErrMalformed, "nested deeper than 100"},
-		"unit":             {string(file(sampled("fortnights", "1"))), text.ErrMalformed, `profile 0: malformed profile: unit "fortnights" is not known`},
-		"type":             {string(file(sampled("none", "1"), `{"type":"x","unit":"none"}`)), text.ErrMalformed, `profile 1: malformed profile: type "x"`},
-		"no events":        {string(file(`{"type":"evented","unit":"none"}`)), text.ErrMalformed, "needs events"},
-		"more weights":     {string(file(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1,2]}`)), text.ErrMalformed, "1 samples and 2 weights"},
-		"fewer weights":    {string(file(`{"type":"sampled","unit":"none","samples":[[0],[1],[0]],"weights":[1]}`)), text.ErrMalformed, "3 samples and 1 weights"},
-		"below 0":          {string(file(sampled("none", "1,-1"))), text.ErrMalformed, "weight 1 is below 0"},
-		"a fraction":       {string(file(sampled("bytes", "1.5"))), text.ErrMalformed, `the number "1.5" must be whole`},
-		"too large":        {string(file(sampled("seconds", "1e10"))), text.ErrMalformed, `the number "1e10" is too large`},
-		"too large, whole": {string(file(sampled("seconds", "9223372037"))), text.ErrMalformed, "is too large"},
-		"huge":             {string(file(sampled("none", "1e400"))), text.ErrMalformed, "is too large"},
-		"no number":        {string(file(sampled("none", "true"))), text.ErrMalformed, "want a number"},
-		"sum":              {string(file(sampled("none", "9223372036854775807,0,1"))), text.ErrMalformed, "profile 0: sample 2"},
-		"frame":            {string(file(`{"type":"sampled","unit":"none","samples":[[0],[2]],"weights":[1,1]}`)), text.ErrMalformed, "sample 1: malformed profile: byte 62: frame 2 does not exist, there are 2"},
-		"frame below 0":    {string(file(`{"type":"sampled","unit":"none","samples":[[-1]],"weights":[1]}`)), text.ErrMalformed, "frame -1 does not exist"},
-		"times":            {string(file(`{"type":"sampled","unit":"seconds","startValue":2,"endValue":1,"samples":[],"weights":[]}`)), text.ErrMalformed, "endValue is below startValue"},
-		"event backwards":  {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), text.ErrMalformed, "profile 0: event 1: malformed profile: the event is earlier"},
-		"other frame":      {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":3,"frame":1}`))), text.ErrMalformed, "event 1: malformed profile: frame 1 is closed"},
-		"closed twice":     {string(file(evented(`{"type":"C","at":3,"frame":1}`))), text.ErrMalformed, "event 0"},
-		"not closed":       {string(file(evented(`{"type":"O","at":2,"frame":1}`))), text.ErrMalformed, "frame 1 is not closed"},
-		"no time":          {string(file(evented(`{"type":"O","frame":1}`))), text.ErrMalformed, "must have type, at and frame"},
-		"event type":       {string(file(evented(`{"type":"X","at":1,"frame":1}`))), text.ErrMalformed, `type "X" is not known`},
-		"too long between": {string(file(evented(`{"type":"O","at":-9223372036854775807,"frame":1},{"type":"C","at":9223372036854775807,"frame":1}`))), text.ErrMalformed, "too long after"},
-		"escape":           {frames(`{"name":"\x"}`), text.ErrMalformed, "an escape that exists"},
-		"many samples":     {string(file(sampled("none", "1,1"), `{"type":"sampled","unit":"none","samples":[[0,1],[1,0]],"weights":[1,1]}`)), text.ErrTooLarge, "profile 1: sample 1: profile exceeds a limit: samples: 4, the limit is 3"},
-		"deep stack":       {string(file(`{"type":"sampled","unit":"none","samples":[[0,1,0]],"weights":[1]}`)), text.ErrTooLarge, "locations of a sample: 3, the limit is 2"},
-		"deep events":      {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), text.ErrTooLarge, "event 2: profile exceeds a limit: locations of a sample: 3"},
-		"too long":         {strings.Repeat(" ", 2001), text.ErrTooLarge, "bytes of the payload: 2001, the limit is 2000"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pd, stats, err := speedscope.Decode([]byte(test.payload), pprof.Source{}, text.Options{Limits: limits})
-			require.ErrorIs(t, err, test.class)
-			require.ErrorContains(t, err, test.says)
-			assert.Less(t, len(err.Error()), 300)
-			assert.Equal(t, pprofile.Profiles{}, pd)
-			assert.Zero(t, stats.OTLPSamples)
-		})
-	}
+	format.Refuses(t, limits, text.ErrMalformed, map[string][2]string{
+		"no JSON":          {"folded;text 1", `byte 0: 'f', want {`},
+		"the end":          {`{"profiles":[`, "byte 13: the message ends"},
+		"more than that":   {string(file(sampled("none", "1"))) + "x", "want the end"},
+		"another schema":   {`{"$schema":"https://example.com"}`, `$schema is "https://example.com"`},
+		"no frames":        {`{"profiles":[]}`, `no field "shared"`},
+		"no profiles":      {`{"shared":{}}`, `no field "profiles"`},
+		"frames twice":     {`{"shared":{},"shared":{}}`, `the field "shared" twice`},
+		"profiles twice":   {`{"profiles":[],"profiles":[]}`, `the field "profiles" twice`},
+		"none at all":      {string(file()), "the file has no profile"},
+		"deep":             {`{"x":` + strings.Repeat("[", 1000), "nested deeper than 100"},
+		"unit":             {string(file(sampled("fortnights", "1"))), `profile 0: malformed profile: unit "fortnights" is not known`},
+		"type":             {string(file(sampled("none", "1"), `{"type":"x","unit":"none"}`)), `profile 1: malformed profile: type "x"`},
+		"no events":        {string(file(`{"type":"evented","unit":"none"}`)), "needs events"},
+		"more weights":     {string(file(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1,2]}`)), "1 samples and 2 weights"},
+		"fewer weights":    {string(file(`{"type":"sampled","unit":"none","samples":[[0],[1],[0]],"weights":[1]}`)), "3 samples and 1 weights"},
+		"below 0":          {string(file(sampled("none", "1,-1"))), "weight 1 is below 0"},
+		"a fraction":       {string(file(sampled("bytes", "1.5"))), `the number "1.5" must be whole`},
+		"too large":        {string(file(sampled("seconds", "1e10"))), `the number "1e10" is too large`},
+		"too large, whole": {string(file(sampled("seconds", "9223372037"))), "is too large"},
+		"huge":             {string(file(sampled("none", "1e400"))), "is too large"},
+		"no number":        {string(file(sampled("none", "true"))), "want a number"},
+		"sum":              {string(file(sampled("none", "9223372036854775807,0,1"))), "profile 0: sample 2"},
+		"frame":            {string(file(`{"type":"sampled","unit":"none","samples":[[0],[2]],"weights":[1,1]}`)), "sample 1: malformed profile: byte 62: frame 2 does not exist, there are 2"},
+		"frame below 0":    {string(file(`{"type":"sampled","unit":"none","samples":[[-1]],"weights":[1]}`)), "frame -1 does not exist"},
+		"times":            {string(file(`{"type":"sampled","unit":"seconds","startValue":2,"endValue":1,"samples":[],"weights":[]}`)), "endValue is below startValue"},
+		"event backwards":  {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), "profile 0: event 1: malformed profile: the event is earlier"},
+		"other frame":      {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":3,"frame":1}`))), "event 1: malformed profile: frame 1 is closed"},
+		"closed twice":     {string(file(evented(`{"type":"C","at":3,"frame":1}`))), "event 0"},
+		"not closed":       {string(file(evented(`{"type":"O","at":2,"frame":1}`))), "frame 1 is not closed"},
+		"no time":          {string(file(evented(`{"type":"O","frame":1}`))), "must have type, at and frame"},
+		"event type":       {string(file(evented(`{"type":"X","at":1,"frame":1}`))), `type "X" is not known`},
+		"too long between": {string(file(evented(`{"type":"O","at":-9223372036854775807,"frame":1},{"type":"C","at":9223372036854775807,"frame":1}`))), "too long after"},
+		"escape":           {frames(`{"name":"\x"}`), "an escape that exists"},
+	})
+	format.Refuses(t, limits, text.ErrTooLarge, map[string][2]string{
+		"many samples": {string(file(sampled("none", "1,1"), `{"type":"sampled","unit":"none","samples":[[0,1],[1,0]],"weights":[1,1]}`)), "profile 1: sample 1: profile exceeds a limit: samples: 4, the limit is 3"},
+		"deep stack":   {string(file(`{"type":"sampled","unit":"none","samples":[[0,1,0]],"weights":[1]}`)), "locations of a sample: 3, the limit is 2"},
+		"deep events":  {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), "event 2: profile exceeds a limit: locations of a sample: 3"},
+		"too long":     {strings.Repeat(" ", 2001), "bytes of the payload: 2001, the limit is 2000"},
+	})
 }
 
 // TestLongTexts: names and the number of profiles have limits of their own.
 func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("x", pprof.MaxStringBytes+1)
-	for payload, says := range map[string]string{
-		`{"shared":{"frames":[{"name":"` + long + `"}]},"profiles":[` + sampled("none", "1") + `]}`:      "frame 0: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576",
-		string(file(`{"type":"sampled","unit":"none","name":"` + long + `","samples":[],"weights":[]}`)): "1048577, the limit is 1048576",
-		string(file(slices.Repeat([]string{sampled("none", "1")}, pprof.MaxSampleTypes+1)...)):           "257, the limit is 256",
-	} {
-		_, _, err := speedscope.Decode([]byte(payload), pprof.Source{}, text.Options{})
-		require.ErrorIs(t, err, text.ErrTooLarge)
-		require.ErrorContains(t, err, says)
-	}
+	format.Refuses(t, pprof.Limits{}, text.ErrTooLarge, map[string][2]string{
+		"name of a frame":   {`{"shared":{"frames":[{"name":"` + long + `"}]},"profiles":[` + sampled("none", "1") + `]}`, "frame 0: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576"},
+		"name of a profile": {string(file(`{"type":"sampled","unit":"none","name":"` + long + `","samples":[],"weights":[]}`)), "1048577, the limit is 1048576"},
+		"profiles":          {string(file(slices.Repeat([]string{sampled("none", "1")}, pprof.MaxSampleTypes+1)...)), "257, the limit is 256"},
+	})
 }
 
 // TestWorkIsBounded: few events cannot describe an unlimited number of long stacks.
@@ -182,13 +135,4 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 	_, _, err := speedscope.Decode(file(evented(strings.Join(events, ","))), pprof.Source{}, text.Options{Limits: pprof.Limits{InflatedBytes: 1 << 20}})
 	require.ErrorContains(t, err, "locations of all samples")
-}
-
-func TestOriginalPayload(t *testing.T) {
-	payload := file(sampled("none", "1"))
-	pd, _, err := speedscope.Decode(payload, pprof.Source{ProfileName: "x"}, text.Options{IncludeOriginalPayload: true})
-	require.NoError(t, err)
-	p := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-	assert.Equal(t, payload, p.OriginalPayload().AsRaw())
-	assert.Equal(t, "speedscope", p.OriginalPayloadFormat())
 }

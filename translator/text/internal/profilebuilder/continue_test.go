@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/texttest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
@@ -20,24 +21,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
-type decode func(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
-
-func inForm(form collapsed.Form) decode {
-	return func(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-		return collapsed.Decode(payload, src, collapsed.Options{Form: form})
+func inForm(form collapsed.Form) texttest.Decode {
+	return func(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
+		return collapsed.Decode(payload, src, collapsed.Options{Form: form, Options: options})
 	}
-}
-
-func asSpeedscope(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return speedscope.Decode(payload, src, text.Options{})
-}
-
-func asCPUProfile(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return cpuprofile.Decode(payload, src, text.Options{})
-}
-
-func asPerfScript(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return perfscript.Decode(payload, src, text.Options{})
 }
 
 // TestContinue: while a payload is read, Reserve is called for every 512 KiB, also if no memory is needed. Its error ends the
@@ -48,18 +35,18 @@ func TestContinue(t *testing.T) {
 		return []byte(head + strings.Repeat(token, size/len(token)) + tail)
 	}
 	for name, test := range map[string]struct {
-		decode  decode
+		decode  texttest.Decode
 		payload []byte
 	}{
 		"empty lines":          {inForm(collapsed.Groups), of("", "\n", "")},
 		"equal lines":          {inForm(collapsed.Groups), of("", "a;b 1\n", "")},
 		"nodes without values": {inForm(collapsed.Tree), of("\x00\x00\xff\xff\xff\x7f", "\x01a\x00\x00", "")},
-		"skipped JSON":         {asSpeedscope, of(`{"a":[`, "1,", `1]}`)},
-		"frames not used":      {asSpeedscope, of(`{"shared":{"frames":[`, `"`+strings.Repeat("a", 1000)+`",`, `1]}}`)},
-		"equal samples":        {asCPUProfile, of(`{"nodes":[{"id":1,"callFrame":{}}],"startTime":1,"endTime":2,"timeDeltas":[],"samples":[`, "1,", `1]}`)},
-		"comments":             {asPerfScript, of("", "#\n", "a 1 2.5: e:\n")},
-		"words like times":     {asPerfScript, of(" ", "1.0: ", "")},
-		"words":                {asPerfScript, of("a 1 2.5: e:\n ", "a ", "")},
+		"skipped JSON":         {speedscope.Decode, of(`{"a":[`, "1,", `1]}`)},
+		"frames not used":      {speedscope.Decode, of(`{"shared":{"frames":[`, `"`+strings.Repeat("a", 1000)+`",`, `1]}}`)},
+		"equal samples":        {cpuprofile.Decode, of(`{"nodes":[{"id":1,"callFrame":{}}],"startTime":1,"endTime":2,"timeDeltas":[],"samples":[`, "1,", `1]}`)},
+		"comments":             {perfscript.Decode, of("", "#\n", "a 1 2.5: e:\n")},
+		"words like times":     {perfscript.Decode, of(" ", "1.0: ", "")},
+		"words":                {perfscript.Decode, of("a 1 2.5: e:\n ", "a ", "")},
 	} {
 		calls, last := 0, int64(0)
 		_, _, _ = test.decode(test.payload, pprof.Source{Reserve: func(bytes int64) error {
@@ -67,7 +54,7 @@ func TestContinue(t *testing.T) {
 			assert.GreaterOrEqual(t, bytes, last, name)
 			last = bytes
 			return nil
-		}})
+		}}, text.Options{})
 		assert.GreaterOrEqual(t, calls, size/each, name)
 
 		ended := errors.New("the request has ended")
@@ -78,7 +65,7 @@ func TestContinue(t *testing.T) {
 				return nil
 			}
 			return ended
-		}})
+		}}, text.Options{})
 		assert.Same(t, ended, err, name)
 	}
 }

@@ -14,8 +14,13 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/texttest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/cpuprofile"
+	"github.com/otelpprof/otelpprof/translator/text/perfscript"
+	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
 // repeated returns n pieces.
@@ -31,7 +36,7 @@ func number(i int) []any { return []any{i} }
 
 // shaped has payloads with many entries of one kind.
 func shaped() map[string]struct {
-	decode  decode
+	decode  texttest.Decode
 	payload []byte
 } {
 	const n = 20_000
@@ -45,12 +50,12 @@ func shaped() map[string]struct {
 		return fmt.Appendf(nil, `{"nodes":[%s],"startTime":%d,"endTime":%[2]d,"samples":[%s],"timeDeltas":[%s]}`, nodes, start, samples, weights)
 	}
 	return map[string]struct {
-		decode  decode
+		decode  texttest.Decode
 		payload []byte
 	}{
-		"nodes":            {asCPUProfile, cpuProfile(1, nodes, ids)},
-		"nodes not used":   {asCPUProfile, cpuProfile(1, nodes, weights)},
-		"times of nodes":   {asCPUProfile, cpuProfile(1_795_369_073_000_000, nodes[:bytes.IndexByte(nodes, 'x')+4], bytes.ReplaceAll(weights, []byte("1"), []byte("0")))},
+		"nodes":            {cpuprofile.Decode, cpuProfile(1, nodes, ids)},
+		"nodes not used":   {cpuprofile.Decode, cpuProfile(1, nodes, weights)},
+		"times of nodes":   {cpuprofile.Decode, cpuProfile(1_795_369_073_000_000, nodes[:bytes.IndexByte(nodes, 'x')+4], bytes.ReplaceAll(weights, []byte("1"), []byte("0")))},
 		"one line":         {inForm(collapsed.Groups), []byte("a;b 1")},
 		"functions":        {inForm(collapsed.Groups), repeated(n, "f%d 1\n", number)},
 		"stacks":           {inForm(collapsed.Groups), repeated(n, "%d;%d;a;b;c;d 1\n", func(i int) []any { return []any{i % 150, i / 150} })},
@@ -60,13 +65,13 @@ func shaped() map[string]struct {
 		"invalid names":    {inForm(collapsed.Groups), repeated(20, "%d"+strings.Repeat("\xffa", 10_000)+" 1\n", number)},
 		"tree":             {inForm(collapsed.Tree), []byte("\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 3000) + "\x01a\x01\x00")},
 		"trie":             {inForm(collapsed.Trie), []byte("\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 3000) + "\x01a\x01\x00")},
-		"frames":           {asSpeedscope, fmt.Appendf(nil, `{"shared":{"frames":[%s]},"profiles":[{"type":"sampled","unit":"none","samples":[%s],"weights":[%s]}]}`, frames, each, weights)},
-		"weighted samples": {asSpeedscope, fmt.Appendf(nil, `{"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","unit":"none","samples":[%s],"weights":[%s]}]}`, stacks, weights)},
-		"threads":          {asPerfScript, repeated(n/2, "a%d %d [000] 2.5: 1 e:\n\t1 f (x)\n", func(i int) []any { return []any{i, i} })},
-		"times":            {asPerfScript, bytes.Repeat([]byte("a 1 [000] 1795369073.5: 1 e:\n\t1 f (x)\n"), n)},
-		"addresses":        {asPerfScript, append([]byte("a 1 2.5: 1 e:\n"), repeated(16_000, "\t%x f (x)\n", number)...)},
-		"files":            {asPerfScript, append([]byte("a 1 2.5: 1 e:\n"), repeated(16_000, "\t1 f (x%d)\n", number)...)},
-		"events":           {asPerfScript, repeated(256, "a 1 2.5: 1 e%d:\n\t1 f (x)\n", number)},
+		"frames":           {speedscope.Decode, fmt.Appendf(nil, `{"shared":{"frames":[%s]},"profiles":[{"type":"sampled","unit":"none","samples":[%s],"weights":[%s]}]}`, frames, each, weights)},
+		"weighted samples": {speedscope.Decode, fmt.Appendf(nil, `{"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","unit":"none","samples":[%s],"weights":[%s]}]}`, stacks, weights)},
+		"threads":          {perfscript.Decode, repeated(n/2, "a%d %d [000] 2.5: 1 e:\n\t1 f (x)\n", func(i int) []any { return []any{i, i} })},
+		"times":            {perfscript.Decode, bytes.Repeat([]byte("a 1 [000] 1795369073.5: 1 e:\n\t1 f (x)\n"), n)},
+		"addresses":        {perfscript.Decode, append([]byte("a 1 2.5: 1 e:\n"), repeated(16_000, "\t%x f (x)\n", number)...)},
+		"files":            {perfscript.Decode, append([]byte("a 1 2.5: 1 e:\n"), repeated(16_000, "\t1 f (x%d)\n", number)...)},
+		"events":           {perfscript.Decode, repeated(256, "a 1 2.5: 1 e%d:\n\t1 f (x)\n", number)},
 	}
 }
 
@@ -75,11 +80,11 @@ func TestMemory(t *testing.T) {
 	for name, test := range shaped() {
 		t.Run(name, func(t *testing.T) {
 			memorytest.Check(t, func(reserve func(int64) error) error {
-				_, _, err := test.decode(test.payload, pprof.Source{Reserve: reserve})
+				_, _, err := test.decode(test.payload, pprof.Source{Reserve: reserve}, text.Options{})
 				return err
 			})
 			memorytest.CheckHeld(t, memorytest.Most, 1, func() (pprofile.Profiles, int64) {
-				pd, stats, err := test.decode(test.payload, pprof.Source{})
+				pd, stats, err := test.decode(test.payload, pprof.Source{}, text.Options{})
 				require.NoError(t, err)
 				return pd, memory.MessageFactor * stats.MessageBytes
 			})

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/texttest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
@@ -22,29 +22,20 @@ import (
 // the addresses.
 func TestGeneratedNames(t *testing.T) {
 	const first, second = "App$$Lambda$75.0x00007ff44c0c4208.call", "App$$Lambda$9/0x000000080157a000.call"
-	type result func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error)
-	for name, decode := range map[string]result{
-		"collapsed": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
-			return collapsed.Decode([]byte(first+" 1\n"+second+" 2\n"), pprof.Source{}, collapsed.Options{Options: text.Options{KeepGeneratedNames: keep}})
-		},
-		"speedscope": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
-			file := `{"shared":{"frames":[{"name":"` + first + `"},{"name":"` + second + `"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0],[1]],"weights":[1,2]}]}`
-			return speedscope.Decode([]byte(file), pprof.Source{}, text.Options{KeepGeneratedNames: keep})
-		},
-		"cpuprofile": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
-			file := `{"nodes":[{"id":1,"callFrame":{"functionName":"` + first + `"}},{"id":2,"callFrame":{"functionName":"` + second + `"}}],"startTime":1,"endTime":2,"samples":[1,2],"timeDeltas":[0,0]}`
-			return cpuprofile.Decode([]byte(file), pprof.Source{}, text.Options{KeepGeneratedNames: keep})
-		},
-		"perfscript": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
-			script := "java 1 2.5: 1 e:\n\t1 " + first + " (/tmp/perf-1.map)\n\njava 1 2.6: 2 e:\n\t1 " + second + " (/tmp/perf-1.map)\n"
-			return perfscript.Decode([]byte(script), pprof.Source{}, text.Options{KeepGeneratedNames: keep})
-		},
+	for name, test := range map[string]struct {
+		decode  texttest.Decode
+		payload string
+	}{
+		"collapsed":  {inForm(collapsed.Groups), first + " 1\n" + second + " 2\n"},
+		"speedscope": {speedscope.Decode, `{"shared":{"frames":[{"name":"` + first + `"},{"name":"` + second + `"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0],[1]],"weights":[1,2]}]}`},
+		"cpuprofile": {cpuprofile.Decode, `{"nodes":[{"id":1,"callFrame":{"functionName":"` + first + `"}},{"id":2,"callFrame":{"functionName":"` + second + `"}}],"startTime":1,"endTime":2,"samples":[1,2],"timeDeltas":[0,0]}`},
+		"perfscript": {perfscript.Decode, "java 1 2.5: 1 e:\n\t1 " + first + " (/tmp/perf-1.map)\n\njava 1 2.6: 2 e:\n\t1 " + second + " (/tmp/perf-1.map)\n"},
 	} {
-		pd, stats, err := decode(false)
+		pd, stats, err := test.decode([]byte(test.payload), pprof.Source{}, text.Options{})
 		require.NoError(t, err, name)
 		assert.Equal(t, 1, stats.OTLPSamples, name)
 		assert.Contains(t, pd.Dictionary().StringTable().AsRaw(), "App$$Lambda_.call", name)
-		pd, stats, err = decode(true)
+		pd, stats, err = test.decode([]byte(test.payload), pprof.Source{}, text.Options{KeepGeneratedNames: true})
 		require.NoError(t, err, name)
 		assert.Equal(t, 2, stats.OTLPSamples, name)
 		assert.Subset(t, pd.Dictionary().StringTable().AsRaw(), []string{first, second}, name)

@@ -4,13 +4,42 @@
 package speedscope_test
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/texttest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
-	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var format texttest.Decode = speedscope.Decode
+
+func TestGolden(t *testing.T) {
+	format.Golden(t, "speedscope.json", pprof.Source{ScopeName: "scope", ProfileName: "for those without a name"})
+}
+
+// TestRoundTrip: the first profile has open frames for 9.5 ms, the second for 300 ms.
+func TestRoundTrip(t *testing.T) {
+	format.RoundTrip(t, profiletest.Format(t, "speedscope.json"), map[string]int64{
+		"wall/nanoseconds": 9_500_000 + 300_000_000, "space/bytes": 96, "samples/count": 3,
+	})
+}
+
+func TestOriginalPayload(t *testing.T) {
+	format.Original(t, string(file(sampled("none", "1"))), "speedscope")
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(profiletest.Format(f, "speedscope.json"))
+	f.Add(file(sampled("none", "1,2"), evented(`{"type":"O","at":1,"frame":0},{"type":"C","at":3,"frame":0}`)))
+	f.Fuzz(format.Fuzz)
+}
 
 // TestLinearTime: the time grows linearly with the file. Samples and events repeat the frames that are open, up to the limit of frames.
 func TestLinearTime(t *testing.T) {
@@ -30,8 +59,14 @@ func TestLinearTime(t *testing.T) {
 		}},
 		{frames + samples, `[]]}]}`, []string{"[0,1],", "[],", "[1,1,1,1,1,1],", " ", "1,"}},
 	} {
-		profiletest.CheckLinear(t, c.head, c.tail, c.tokens, func(file []byte) {
-			_, _, _ = speedscope.Decode(file, pprof.Source{}, text.Options{Limits: pprof.Limits{LocationsPerSample: 100}})
-		})
+		format.Linear(t, c.head, c.tail, c.tokens)
 	}
+}
+
+// BenchmarkFormat reads 20,000 samples.
+func BenchmarkFormat(b *testing.B) {
+	var payload bytes.Buffer
+	payload.WriteString(`{"shared":{"frames":[{"name":"main"},{"name":"handle"},{"name":"checkout"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]`)
+	payload.WriteString(strings.Repeat(",[0,1,2]", 19_999) + `],"weights":[1` + strings.Repeat(",1", 19_999) + "]}]}")
+	format.Benchmark(b, "speedscope", payload.Bytes())
 }
