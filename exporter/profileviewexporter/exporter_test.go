@@ -154,7 +154,7 @@ func TestServerTenants(t *testing.T) {
 	response, _ := s.get(t, "/profiles/of-a/cpu", "X-Scope-OrgID", "b")
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
 	_, body := s.get(t, "/functions?"+selecting(cpuID, `{service_name="of-a"}`), "X-Scope-OrgID", "b")
-	assert.JSONEq(t, `{"unit":"","total":0,"profiles":0}`, string(body), "nor by a query")
+	assert.JSONEq(t, `{"unit":"","total":0,"profiles":0,"functions":[]}`, string(body), "nor by a query")
 }
 
 func goTool(t *testing.T, directory string, arguments ...string) string {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
@@ -21,11 +20,10 @@ type functionTable struct {
 	Total     int64  `json:"total"`
 	BaseTotal *int64 `json:"base_total,omitempty"`
 	Profiles  int    `json:"profiles"`
-	// Functions has all functions, or Function has the one of the request, with its callers and callees.
-	Functions []functionRow `json:"functions,omitempty"`
-	Function  *functionRow  `json:"function,omitempty"`
-	Callers   []tree.Edge   `json:"callers,omitempty"`
-	Callees   []tree.Edge   `json:"callees,omitempty"`
+	// Functions has all functions. If the request names one, Callers and Callees are there instead.
+	Functions []functionRow `json:"functions,omitzero"`
+	Callers   []functionRow `json:"callers,omitzero"`
+	Callees   []functionRow `json:"callees,omitzero"`
 }
 
 type functionRow struct {
@@ -105,12 +103,8 @@ func functionTableOf(sides []selected, function string, work *meter.Meter) (*fun
 		table.BaseTotal = &totals[1]
 	}
 	if function != "" {
-		row := functionRow{Name: function}
-		if at := slices.IndexFunc(all, func(f tree.Function) bool { return f.Name == function }); at >= 0 {
-			row = rowOf(&all[at], isComparison)
-		}
-		table.Function = &row
-		table.Callers, table.Callees = t.Calls(function)
+		callers, callees := t.Calls(function)
+		table.Callers, table.Callees = rowsOf(callers, isComparison), rowsOf(callees, isComparison)
 		return table, nil
 	}
 	bytes := int64(0)
@@ -120,19 +114,20 @@ func functionTableOf(sides []selected, function string, work *meter.Meter) (*fun
 	if err := t.Need(bytes); err != nil {
 		return nil, err
 	}
-	table.Functions = make([]functionRow, len(all))
-	for i := range all {
-		table.Functions[i] = rowOf(&all[i], isComparison)
-	}
+	table.Functions = rowsOf(all, isComparison)
 	return table, nil
 }
 
-func rowOf(f *tree.Function, isComparison bool) functionRow {
-	row := functionRow{Name: f.Name, File: f.File, Line: f.Line, Self: f.Self[0], Total: f.Total[0]}
-	if isComparison {
-		row.BaseSelf, row.BaseTotal = &f.Self[1], &f.Total[1]
+func rowsOf(all []tree.Function, isComparison bool) []functionRow {
+	rows := make([]functionRow, len(all))
+	for i := range all {
+		f := &all[i]
+		rows[i] = functionRow{Name: f.Name, File: f.File, Line: f.Line, Self: f.Self[0], Total: f.Total[0]}
+		if isComparison {
+			rows[i].BaseSelf, rows[i].BaseTotal = &f.Self[1], &f.Total[1]
+		}
 	}
-	return row
+	return rows
 }
 
 // treeFormats are the formats that are made of a tree of functions.

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
 )
 
 const (
@@ -131,11 +130,10 @@ func TestFunctionsOfRecursion(t *testing.T) {
 		{Name: "work", File: "work.go", Line: 3, Total: 11},
 	}, table.Functions)
 	table = s.functions(t, selecting(samplesID, "{}")+"&function=work")
-	assert.Equal(t, []tree.Edge{{Name: "main", Total: 11}, {Name: "work", Total: 1}}, table.Callers)
-	assert.Equal(t, []tree.Edge{{Name: "leaf", Total: 11}, {Name: "work", Total: 1}}, table.Callees)
-	assert.EqualValues(t, 11, table.Function.Total)
+	assert.Equal(t, []functionRow{{Name: "main", Total: 11}, {Name: "work", Total: 1}}, table.Callers)
+	assert.Equal(t, []functionRow{{Name: "leaf", Total: 11}, {Name: "work", Total: 1}}, table.Callees)
 	table = s.functions(t, selecting(samplesID, "{}")+"&function=none")
-	assert.Equal(t, &functionRow{Name: "none"}, table.Function, "that a function has no value is no error")
+	assert.Equal(t, functionTable{Unit: "count", Total: 111, Profiles: 1, Callers: []functionRow{}, Callees: []functionRow{}}, table, "that a function has no value is no error")
 	response, body := s.get(t, "/functions?"+selecting(samplesID, "{"), "Accept", "application/json")
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 	assert.JSONEq(t, `{"code":"invalid_argument","message":"the selector is invalid: \"{\": a name is missing at position 2"}`, string(body))
@@ -154,6 +152,10 @@ func TestFunctionsCompared(t *testing.T) {
 	first := table.Functions[0]
 	assert.Equal(t, "leaf", first.Name)
 	assert.Equal(t, []int64{333, 111}, []int64{first.Self, *first.BaseSelf})
+	table = s.functions(t, selecting(samplesID, `{pod="a"}`)+"&base_query="+url.QueryEscape(`{pod="b"}`)+"&function=work")
+	require.Len(t, table.Callers, 2)
+	assert.Equal(t, "main", table.Callers[0].Name)
+	assert.Equal(t, []int64{33, 11}, []int64{table.Callers[0].Total, *table.Callers[0].BaseTotal}, "both sides")
 }
 
 // Every file has the exact total of a selection.

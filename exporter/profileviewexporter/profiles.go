@@ -25,7 +25,12 @@ const answerLevel = 1
 
 // serveProfile answers with the merged profile of a service and type.
 func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
-	if err := checkParameters(r.URL.Query(), profileParameters); err != nil {
+	return p.serveMerged(w, r, profileParameters, 0, "profile.pb.gz", gzipOf)
+}
+
+// serveMerged answers with the merged profiles that the path and known parameters select, with a number of frames at the leaf, 0 for all.
+func (p *pages) serveMerged(w http.ResponseWriter, r *http.Request, known []string, frames int, name string, write func(*merge.Merger) ([]byte, error)) error {
+	if err := checkParameters(r.URL.Query(), known); err != nil {
 		return err
 	}
 	scraper, named := p.scraperOf(r)
@@ -39,11 +44,11 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 		if !named && p.notModified(w, r, chosen) {
 			return nil, errNotModified
 		}
-		return merged(query.Select(chosen, filter, query.All), work, 0, gzipOf)
+		return merged(query.Select(chosen, filter, query.All), work, frames, write)
 	})
 	given := len(chosen) > 0 && errors.Is(err, errNoSamples) // A scraper goes on after profiles without the samples that it wants.
 	if err == nil {
-		err = writeProfile(w, "profile.pb.gz", body)
+		err = writeProfile(w, name, body)
 		given = err == nil
 	}
 	if named && given && r.Method == http.MethodGet {
@@ -173,9 +178,6 @@ const (
 
 // servePGO answers with a profile for go build -pgo.
 func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
-	if err := checkParameters(r.URL.Query(), pgoParameters); err != nil {
-		return err
-	}
 	depth := defaultDepth
 	if text := r.URL.Query().Get(depthParameter); text != "" {
 		number, err := strconv.Atoi(text)
@@ -184,20 +186,7 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 		}
 		depth = number
 	}
-	body, err := working(p, r, func(work *meter.Meter) ([]byte, error) {
-		chosen, filter, err := p.choose(r, "", work)
-		if err != nil {
-			return nil, err
-		}
-		if p.notModified(w, r, chosen) {
-			return nil, errNotModified
-		}
-		return merged(query.Select(chosen, filter, query.All), work, depth, pgoOf)
-	})
-	if err != nil {
-		return err
-	}
-	return writeProfile(w, pgoName, body)
+	return p.serveMerged(w, r, pgoParameters, depth, pgoName, pgoOf)
 }
 
 func pgoOf(m *merge.Merger) ([]byte, error) { return m.PGO(maxPGOSize, compress) }

@@ -49,7 +49,7 @@ for (const size of ['wide', 'narrow']) {
 
     test(`${size} ${colorScheme}: difference`, () => shows(window, name('difference'), compared, async page => {
       assert.match(await shown(page, '#about'), /Baseline .*Selection .*Change [+−].*less.*more/s)
-      assert.match(await shown(page, '#table thead'), size === 'wide' ? /Self change\s+Total change\s+Baseline\s+Selection/ : /Self change\s+Total change$/)
+      assert.match(await shown(page, '#table thead'), size === 'wide' ? /Self change\s+Total change\s+Baseline\s+Selection/ : /Self change\s+Total change\s*$/)
       assert.match(await shown(page, '#table tbody'), /[+−]\d[\d.]* pp/)
       assert.ok((await page.locator('#table tbody th').first().boundingBox()).width > 120, 'names can be read')
       const [selected, base] = await Promise.all(['#selected', '#compared'].map(id => page.locator(`${id} [text-anchor=end]`).allTextContents()))

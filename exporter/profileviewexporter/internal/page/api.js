@@ -80,23 +80,10 @@ function parameters (type, { service, select, from, until }) {
   return { type, query: query(service, select), from: new Date(from).toISOString(), until: new Date(until).toISOString() }
 }
 
-// functions returns the exact table: self and total of each function, with its file.
-export async function functions (type, selection, base, signal) {
+// functions returns the exact table: self and total of each function, with its file. With a name, it returns callers and callees.
+export function functions (type, selection, base, name, signal) {
   const baseline = base ? Object.entries(parameters(type, base)).map(([name, value]) => [`base_${name}`, value]) : []
-  const table = await request(`functions?${new URLSearchParams([...Object.entries(parameters(type, selection)), ...baseline])}`, { signal })
-  return { functions: [], ...table }
-}
-
-// calls returns the callers and callees of a function, of both sides in a comparison.
-export async function calls (type, selection, base, name, signal) {
-  const ask = side => request(`functions?${new URLSearchParams({ ...parameters(type, side), function: name })}`, { signal })
-  const [now, then] = await Promise.all([ask(selection), base && ask(base)])
-  const joined = list => {
-    const rows = new Map((now[list] ?? []).map(({ name, total }) => [name, { name, total, base_total: 0 }]))
-    for (const { name, total } of then?.[list] ?? []) rows.set(name, { name, total: rows.get(name)?.total ?? 0, base_total: total })
-    return [...rows.values()]
-  }
-  return { callers: joined('callers'), callees: joined('callees') }
+  return request(`functions?${new URLSearchParams([...Object.entries({ ...parameters(type, selection), ...(name && { function: name }) }), ...baseline])}`, { signal })
 }
 
 // download returns the URL of a file.

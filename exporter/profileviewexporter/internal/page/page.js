@@ -123,8 +123,8 @@ function showServices (selection, services, series) {
 function showStacks (selection, base, whenCurrent) {
   const { type, focus } = state
   const graph = load('graph', (...question) => api.flamegraph(...question).then(answer => decode(answer, Boolean(base))), type, selection, base)
-  const functions = load('functions', api.functions, type, selection, base)
-  const calls = focus && load('calls', api.calls, type, selection, base, focus)
+  const functions = load('functions', api.functions, type, selection, base, '')
+  const calls = focus && load('calls', api.functions, type, selection, base, focus)
   const info = valuesOf(state.select).trace_id && load('info', api.info)
   const show = (tree, ...tables) => {
     if (tree.value[0] + tree.base[0] === 0) return only(null, nothing(selection, `No ${typeName(state.type)} of ${state.service || 'any service'}`))

@@ -45,6 +45,12 @@ func (t *Tree) Functions() ([]Function, error) {
 		all[name].Name, all[name].File, all[name].Line = t.names.Rows[name], t.places[name].file, t.places[name].line
 	}
 	all = slices.DeleteFunc(all[1:], func(f Function) bool { return f.Self == [2]int64{} && f.Total == [2]int64{} })
+	t.sort(all)
+	return all, nil
+}
+
+// sort puts the functions with the largest values first, or those with the largest changes of a comparison.
+func (t *Tree) sort(all []Function) {
 	weight := func(values [2]int64) int64 {
 		if t.Profiles[1] == 0 {
 			return values[0]
@@ -54,20 +60,14 @@ func (t *Tree) Functions() ([]Function, error) {
 	slices.SortFunc(all, func(a, b Function) int {
 		return cmp.Or(cmp.Compare(weight(b.Self), weight(a.Self)), cmp.Compare(weight(b.Total), weight(a.Total)), cmp.Compare(a.Name, b.Name))
 	})
-	return all, nil
 }
 
 // Totals returns the sum of all values, by side. It is valid after [Tree.Functions] and [Tree.Draw].
 func (t *Tree) Totals() [2]int64 { return [2]int64{t.values[0][0].total, t.values[0][1].total} }
 
-// Edge is a call from or to a function, with the values of the samples that have it.
-type Edge struct {
-	Name  string `json:"name"`
-	Total int64  `json:"total"`
-}
-
-// Calls returns the callers and the callees of a function, the heaviest first. A sample counts once for each.
-func (t *Tree) Calls(function string) (callers, callees []Edge) {
+// Calls returns the callers and the callees of a function, with the totals of the samples that have such a call. A sample counts once for
+// each. It must be called after [Tree.Functions].
+func (t *Tree) Calls(function string) (callers, callees []Function) {
 	edges := [2]map[uint32]*edge{{}, {}}
 	rows := t.nodes.Rows
 	// each calls visit with the edges between a node and its parent.
@@ -87,41 +87,50 @@ func (t *Tree) Calls(function string) (callers, callees []Edge) {
 				e = &edge{}
 				edges[other] = e
 			}
-			if e.active == 0 {
-				e.total += t.values[i][0].total
+			for side, v := range t.values[i] {
+				if e.active == 0 {
+					e.total[side] += v.total
+				}
 			}
 			e.active++
 		})
 	}, func(i uint32) {
 		each(i, func(edges map[uint32]*edge, other uint32) { edges[other].active-- })
 	})
-	return t.edges(edges[0]), t.edges(edges[1])
+	return t.functionsOf(edges[0]), t.functionsOf(edges[1])
 }
 
-// edge is the value of a call, and the number of times that it is on the current path.
+// edge has the values of a call, and the number of times that it is on the current path.
 type edge struct {
-	total  int64
+	total  [2]int64
 	active int
 }
 
-func (t *Tree) edges(all map[uint32]*edge) []Edge {
-	list := make([]Edge, 0, len(all))
-	for name, e := range all {
-		list = append(list, Edge{t.names.Rows[name], e.total})
+// functionsOf returns the other functions of calls.
+func (t *Tree) functionsOf(calls map[uint32]*edge) []Function {
+	list := make([]Function, 0, len(calls))
+	for name, e := range calls {
+		list = append(list, Function{Name: t.names.Rows[name], Total: e.total})
 	}
-	slices.SortFunc(list, func(a, b Edge) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name)) })
+	t.sort(list)
 	return list
+}
+
+// children returns the first child of each node, and the next child of the same parent, 0 for none.
+func (t *Tree) children() (first, next []uint32) {
+	rows := t.nodes.Rows
+	first, next = make([]uint32, len(rows)), make([]uint32, len(rows))
+	for i := len(rows) - 1; i > 0; i-- {
+		parent := rows[i].parent
+		next[i], first[parent] = first[parent], uint32(i)
+	}
+	return first, next
 }
 
 // walk calls enter and leave for each node but the root. Between them it visits the nodes below it.
 func (t *Tree) walk(enter, leave func(i uint32)) {
 	rows := t.nodes.Rows
-	// first is the first child of each node, and next the next child of the same parent.
-	first, next := make([]uint32, len(rows)), make([]uint32, len(rows))
-	for i := len(rows) - 1; i > 0; i-- {
-		parent := rows[i].parent
-		next[i], first[parent] = first[parent], uint32(i)
-	}
+	first, next := t.children()
 	at := first[0]
 	for at != 0 {
 		enter(at)

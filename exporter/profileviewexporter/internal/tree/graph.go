@@ -39,7 +39,7 @@ func (t *Tree) Draw(maxNodes int) (*Graph, error) {
 	}
 	t.add(true)
 	d := drawing{tree: t, least: t.least(maxNodes), names: make([]int, len(t.names.Rows))}
-	d.group()
+	d.first, d.next = t.children()
 	d.level([]placed{{node: 0}})
 	d.graph.Totals = [2]int64{t.values[0][0].total, t.values[0][1].total}
 	return &d.graph, nil
@@ -72,9 +72,8 @@ func (t *Tree) least(maxNodes int) int64 {
 type drawing struct {
 	tree  *Tree
 	least int64
-	// children are the nodes to draw, grouped by parent. Those of node i are from ends[i] to ends[i+1].
-	children []uint32
-	ends     []uint32
+	// first and next are the children of nodes, see [Tree.children].
+	first, next []uint32
 	// names are the positions of names in the drawing plus 1, by name of the tree, and other is that of what is not drawn.
 	names []int
 	other int
@@ -87,30 +86,6 @@ type placed struct {
 	isOther bool
 	at      [2]int64
 	total   [2]int64
-}
-
-// group groups the nodes to draw by parent.
-func (d *drawing) group() {
-	rows := d.tree.nodes.Rows
-	d.ends = make([]uint32, len(rows)+1)
-	drawn := func(i int) bool { return d.tree.size(i) >= d.least }
-	for i := 1; i < len(rows); i++ {
-		if drawn(i) {
-			d.ends[rows[i].parent+1]++
-		}
-	}
-	for i := 1; i < len(d.ends); i++ {
-		d.ends[i] += d.ends[i-1]
-	}
-	d.children = make([]uint32, d.ends[len(rows)])
-	next := slices.Clone(d.ends)
-	for i := 1; i < len(rows); i++ {
-		if drawn(i) {
-			parent := rows[i].parent
-			d.children[next[parent]] = uint32(i)
-			next[parent]++
-		}
-	}
 }
 
 // level draws a level, and those below it.
@@ -144,7 +119,12 @@ func (d *drawing) level(nodes []placed) {
 
 // below appends the children of a node, and what is not drawn of it.
 func (d *drawing) below(list []placed, n placed) []placed {
-	children := d.children[d.ends[n.node]:d.ends[n.node+1]]
+	var children []uint32
+	for child := d.first[n.node]; child != 0; child = d.next[child] {
+		if d.tree.size(int(child)) >= d.least {
+			children = append(children, child)
+		}
+	}
 	slices.SortFunc(children, func(a, b uint32) int { return cmp.Compare(d.tree.nameOf(a), d.tree.nameOf(b)) })
 	at, other := n.at, [2]int64{}
 	for side, v := range d.tree.values[n.node] {
