@@ -55,7 +55,7 @@ KUBERNETES         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/otelpprof/kubernete
 KUBERNETES_PROGRAMS := $(addprefix $(KUBERNETES)/,kube-apiserver kube-controller-manager)
 
 # Components that need heavy dependencies have modules of their own as well. Their paths lie below that of the bundle.
-COMPONENT_MODULES := exporter/profileviewexporter extension/targetdiscoveryextension
+COMPONENT_MODULES := exporter/profileviewexporter extension/targetdiscoveryextension processor/profilesymbolizer
 # Built as the distribution is, their dependencies are compiled once for both.
 AS_BUILT := CGO_ENABLED=0 GOFLAGS='$(GOFLAGS) -trimpath'
 

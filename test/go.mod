@@ -5,11 +5,13 @@ go 1.26.0
 require (
 	github.com/otelpprof/otelpprof v0.0.0
 	github.com/otelpprof/otelpprof/exporter/profileviewexporter v0.0.0
+	github.com/otelpprof/otelpprof/processor/profilesymbolizer v0.0.0
 )
 
 replace (
 	github.com/otelpprof/otelpprof => ../
 	github.com/otelpprof/otelpprof/exporter/profileviewexporter => ../exporter/profileviewexporter
+	github.com/otelpprof/otelpprof/processor/profilesymbolizer => ../processor/profilesymbolizer
 )
 
 require (
@@ -59,6 +61,7 @@ require (
 	github.com/grafana/pyroscope/api v1.6.0 // indirect
 	github.com/hashicorp/go-version v1.9.0 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
+	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/knadh/koanf/maps v0.1.3 // indirect
 	github.com/knadh/koanf/providers/confmap v1.0.1 // indirect
@@ -72,6 +75,7 @@ require (
 	github.com/rs/cors v1.11.1 // indirect
 	github.com/twmb/franz-go v1.21.5 // indirect
 	github.com/twmb/franz-go/pkg/kmsg v1.13.1 // indirect
+	github.com/ulikunitz/xz v0.5.17 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/collector/client v1.71.0 // indirect
 	go.opentelemetry.io/collector/component/componentstatus v0.165.0 // indirect

@@ -12,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/extension/kubernetesaccessextension"
 	"github.com/otelpprof/otelpprof/extension/memorybudgetextension"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver"
 )
@@ -24,6 +25,7 @@ var factories = map[string]component.Factory{
 	"extension/kubernetesaccessextension": kubernetesaccessextension.NewFactory(),
 	"extension/memorybudgetextension":     memorybudgetextension.NewFactory(),
 	"processor/profilededuplicator":       profilededuplicator.NewFactory(),
+	"processor/profilesymbolizer":         profilesymbolizer.NewFactory(),
 	"receiver/pprofreceiver":              pprofreceiver.NewFactory(),
 	"receiver/splunklogprofilereceiver":   splunklogprofilereceiver.NewFactory(),
 }

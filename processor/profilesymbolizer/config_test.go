@@ -1,0 +1,101 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilesymbolizer
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+)
+
+// configOf decodes and validates a configuration.
+func configOf(conf *confmap.Conf) (*Config, error) {
+	cfg := createDefaultConfig().(*Config)
+	if err := conf.Unmarshal(cfg); err != nil {
+		return nil, err
+	}
+	return cfg, confmap.Validate(cfg)
+}
+
+func TestConfig(t *testing.T) {
+	conf, err := confmaptest.LoadConf("testdata/config.yaml")
+	require.NoError(t, err)
+	cfg, err := configOf(conf)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/usr/lib/debug"}, cfg.Directories)
+	require.Len(t, cfg.Debuginfod, 2)
+	assert.Equal(t, "http://127.0.0.1:8002", cfg.Debuginfod[0].HTTP.Endpoint)
+	assert.Equal(t, 90*time.Second, cfg.Debuginfod[1].HTTP.Timeout)
+	assert.True(t, cfg.Debuginfod[1].HTTP.ForceAttemptHTTP2, "a default of confighttp")
+	assert.Equal(t, CacheConfig{Directory: "/var/cache/symbols", MaxSize: 64 << 20}, cfg.Cache)
+	assert.EqualValues(t, 128<<20, cfg.MaxIndexMemory)
+	assert.Equal(t, time.Second, cfg.MaxWait)
+}
+
+func TestBadConfig(t *testing.T) {
+	for want, values := range map[string]map[string]any{
+		"there is no source":                   {},
+		"must be an absolute path":             {"directories": []any{"symbols"}},
+		"begins with http://":                  {"debuginfod": []any{map[string]any{"endpoint": "debuginfod.example.com"}}},
+		"endpiont":                             {"debuginfod": []any{map[string]any{"endpiont": "http://127.0.0.1:8002"}}},
+		"max_wait must be 0s to 1m0s":          {"directories": []any{"/"}, "max_wait": "2m"},
+		"concurrent_fetches must be 1 to 64":   {"directories": []any{"/"}, "concurrent_fetches": 0},
+		"missing_for must be above 0":          {"directories": []any{"/"}, "missing_for": "0s"},
+		"failed_for must be above 0":           {"directories": []any{"/"}, "failed_for": "0s"},
+		"fetch_timeout must be above 0":        {"directories": []any{"/"}, "fetch_timeout": "0s"},
+		"index_timeout must be above 0":        {"directories": []any{"/"}, "index_timeout": "0s"},
+		"max_file_size must be above 0":        {"directories": []any{"/"}, "max_file_size": 0},
+		"cache::max_size must be above 0":      {"directories": []any{"/"}, "cache": map[string]any{"max_size": 0}},
+		"max_index_memory must be at least":    {"directories": []any{"/"}, "max_index_memory": 1},
+		"which is less than 1ms: write a unit": {"directories": []any{"/"}, "index_timeout": 30},
+		"directory_names":                      {"directory_names": []any{"/"}},
+	} {
+		_, err := configOf(confmap.NewFromStringMap(values))
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// The README has every option with its default, and its configuration is valid.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	cfg := createDefaultConfig().(*Config)
+	for _, section := range []any{*cfg, cfg.Cache} {
+		value := reflect.ValueOf(section)
+		for key, field := range configcheck.Fields(value.Type()) {
+			option := value.FieldByIndex(field.Index)
+			cell := ""
+			switch {
+			case option.Type() == reflect.TypeFor[time.Duration]():
+				cell = regexp.MustCompile(`(m|h)0s$|0m0s$`).ReplaceAllString(fmt.Sprint(option), "$1")
+				cell = regexp.MustCompile(`h0m$`).ReplaceAllString(cell, "h")
+			case option.CanInt(), option.Kind() == reflect.Bool:
+				cell = fmt.Sprint(option)
+			case option.Kind() != reflect.Struct:
+				cell = "none"
+			}
+			assert.Contains(t, string(text), "| `"+key+"` | "+cell)
+		}
+	}
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
+	require.NotNil(t, block)
+	retrieved, err := confmap.NewRetrievedFromYAML(block[1])
+	require.NoError(t, err)
+	conf, err := retrieved.AsConf()
+	require.NoError(t, err)
+	processor, err := conf.Sub("processors::profile_symbolizer")
+	require.NoError(t, err)
+	_, err = configOf(processor)
+	assert.NoError(t, err)
+}

@@ -1,0 +1,154 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package debuginfo
+
+import (
+	"math"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
+)
+
+// names are those of a function. Each can be missing, and be that of its origin.
+type names struct {
+	name, linked []byte
+	line         uint32
+	origin       value
+}
+
+// add notes an attribute. What is known stays.
+func (n *names) add(r *reader, u *unit, name uint16, v value) {
+	switch name {
+	case atName:
+		if n.name == nil {
+			n.name = r.text(u, v)
+		}
+	case atLinkageName, atMIPSLinkageName:
+		if n.linked == nil {
+			n.linked = r.text(u, v)
+		}
+	case atDeclLine:
+		if n.line == 0 {
+			n.line = uint32(min(v.number, math.MaxInt32))
+		}
+	case atAbstractOrigin, atSpecification:
+		n.origin = v
+	}
+}
+
+// readFunction reads the attributes of a function, or of one that was inlined in a node, and returns its node.
+func (r *reader) readFunction(u *unit, c *cursor, a *abbreviation, parent uint32, files *files) (uint32, error) {
+	var own names
+	var code extent
+	var file uint64
+	var call index.Place
+	for _, at := range a.attributes {
+		v := u.value(c, at)
+		switch at.name {
+		case atLowPC:
+			code.low = v
+		case atHighPC:
+			code.high = v
+		case atRanges:
+			code.ranges = v
+		case atCallFile:
+			file = v.number
+		case atCallLine:
+			call.Line = uint32(min(v.number, math.MaxInt32))
+		case atCallColumn:
+			call.Column = uint32(min(v.number, math.MaxInt32))
+		default:
+			own.add(r, u, at.name, v)
+		}
+	}
+	inlined := a.tag == tagInlinedSubroutine
+	outside := uint32(0)
+	if inlined {
+		outside = parent
+	}
+	if c.failed || !code.isCode() {
+		return outside, nil
+	}
+	function, err := r.function(own)
+	if err != nil || function == 0 {
+		return outside, err
+	}
+	if inlined {
+		call.File = files.text(r, file)
+	} else {
+		parent = 0
+	}
+	node := r.builder.Node(function, parent, call)
+	return node, r.each(u, &code, func(low, high uint64) { r.builder.Range(index.LayerDebug, low, high, node) })
+}
+
+// function returns the number of a function, or 0 if it has no name.
+func (r *reader) function(own names) (uint32, error) {
+	if own.origin.kind != kindReference || own.name != nil || own.linked != nil {
+		if err := r.follow(&own); err != nil {
+			return 0, err
+		}
+		return r.named(&own), nil
+	}
+	key := own.origin.number
+	if function, known := r.functions[key]; known {
+		return function, nil
+	}
+	own.line = 0 // That of the origin is the same for all.
+	if err := r.follow(&own); err != nil {
+		return 0, err
+	}
+	if err := r.memory.Use(64); err != nil { // an entry of the map
+		return 0, err
+	}
+	function := r.named(&own)
+	r.functions[key] = function
+	return function, nil
+}
+
+func (r *reader) named(n *names) uint32 {
+	switch {
+	case len(n.linked) > 0:
+		return r.builder.Linked(string(n.linked), string(n.name), n.line)
+	case len(n.name) > 0:
+		name := string(n.name)
+		return r.builder.Function(name, name, n.line)
+	}
+	return 0
+}
+
+// maxOrigins limits how many entries are followed: a hostile file has circles.
+const maxOrigins = 8
+
+// follow completes names by those of the origin, and of its origin.
+func (r *reader) follow(n *names) error {
+	for range maxOrigins {
+		origin := n.origin
+		n.origin = value{}
+		if origin.kind == kindElsewhere {
+			r.stats.Elsewhere++
+		}
+		if origin.kind != kindReference {
+			return nil
+		}
+		u := r.unitAt(origin.number)
+		if u == nil {
+			return nil
+		}
+		if err := r.load(u); err != nil {
+			return err
+		}
+		c := r.cursorAt(u, origin.number)
+		e, err := r.entry(u, &c)
+		if err != nil || e.abbreviation == nil {
+			return err
+		}
+		for _, at := range e.abbreviation.attributes {
+			n.add(r, u, at.name, u.value(&c, at))
+		}
+		if err := r.advance(c.at - int(origin.number)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

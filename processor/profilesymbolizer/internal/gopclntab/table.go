@@ -1,0 +1,223 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gopclntab reads the table of functions that each Go program has, also without debug information: functions, inlined functions,
+// files and lines. It knows the tables of Go 1.18 and later, and inlined functions from Go 1.20 on.
+package gopclntab // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/gopclntab"
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
+)
+
+var errMalformed = fmt.Errorf("%w: its table of Go's functions", elffile.ErrMalformed)
+
+// The first bytes of a table.
+const (
+	magic118 = 0xfffffff0
+	magic120 = 0xfffffff1
+)
+
+// table is the section.
+type table struct {
+	data    []byte
+	order   binary.ByteOrder
+	magic   uint32
+	quantum uint64
+	word    int
+
+	functions                          uint64
+	names, units, files, steps, bodies []byte
+
+	// text is the address to which those of functions are relative, inline where the inlined calls are.
+	text   uint64
+	inline []byte
+}
+
+// section is where a linker puts the table.
+func section(file *elffile.File) *elffile.Section {
+	for i := range file.Sections {
+		if s := &file.Sections[i]; s.HasData() && strings.HasSuffix(s.Name, ".gopclntab") {
+			return s
+		}
+	}
+	return nil
+}
+
+// Read adds the functions of a Go program to a builder. A file without a table adds none.
+func Read(file *elffile.File, builder *index.Builder, memory *meter.Meter) error {
+	s := section(file)
+	if s == nil {
+		return nil
+	}
+	data, err := file.Data(s)
+	if err != nil {
+		return err
+	}
+	t := &table{data: data, order: file.Order}
+	if err := t.readHeader(); err != nil {
+		return err
+	}
+	if err := t.locate(file, s.Address); err != nil {
+		return err
+	}
+	r := reader{table: t, builder: builder, memory: memory, paths: map[uint32]uint32{}}
+	err = r.readFunctions()
+	_ = memory.Use(-int64(len(t.data)) - int64(len(t.inline)))
+	return err
+}
+
+// readHeader reads where the parts of the table are.
+func (t *table) readHeader() error {
+	if len(t.data) < 8 {
+		return errMalformed
+	}
+	t.magic, t.quantum, t.word = t.order.Uint32(t.data), uint64(t.data[6]), int(t.data[7])
+	if t.magic != magic118 && t.magic != magic120 {
+		return fmt.Errorf("%w begins with %#x", errMalformed, t.magic)
+	}
+	if t.word != 4 && t.word != 8 || len(t.data) < 8+8*t.word || t.quantum == 0 {
+		return errMalformed
+	}
+	header := func(i int) uint64 { return t.number(t.data[8+i*t.word:]) }
+	t.functions, t.text = header(0), header(2)
+	for i, part := range []*[]byte{&t.names, &t.units, &t.files, &t.steps, &t.bodies} {
+		offset := header(3 + i)
+		if offset > uint64(len(t.data)) {
+			return errMalformed
+		}
+		*part = t.data[offset:]
+	}
+	if t.functions >= uint64(len(t.bodies))/8 {
+		return errMalformed
+	}
+	return nil
+}
+
+func (t *table) number(b []byte) uint64 {
+	if t.word == 4 {
+		return uint64(t.order.Uint32(b))
+	}
+	return t.order.Uint64(b)
+}
+
+// The positions of fields in runtime.moduledata, in words.
+const (
+	moduleText      = 22
+	moduleInline120 = 40
+	moduleWords     = moduleInline120 + 1
+)
+
+// locate finds what only the data of the runtime say. Without them there are no inlined functions.
+func (t *table) locate(file *elffile.File, address uint64) error {
+	module, err := t.module(file, address)
+	if err != nil {
+		return err
+	}
+	if module == nil {
+		if t.text == 0 { // Since Go 1.26. Where a C linker has linked the program, this is wrong.
+			if s := file.Section(".text"); s != nil {
+				t.text = s.Address
+			}
+		}
+		return nil
+	}
+	t.text = t.number(module[moduleText*t.word:])
+	if t.magic == magic118 {
+		return nil // The entries of inlined functions have another form.
+	}
+	inline := t.number(module[moduleInline120*t.word:])
+	for i := range file.Sections {
+		if s := &file.Sections[i]; s.HasData() && s.Address <= inline && inline-s.Address < s.Size {
+			data, err := file.Data(s)
+			if err == nil && inline-s.Address < uint64(len(data)) {
+				t.inline = data[inline-s.Address:]
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// module finds runtime.moduledata: its first word is the address of the table.
+func (t *table) module(file *elffile.File, address uint64) ([]byte, error) {
+	for _, name := range []string{".go.module", ".noptrdata", ".data", ".data.rel.ro"} {
+		s := file.Section(name)
+		if s == nil {
+			continue
+		}
+		data, err := file.Data(s)
+		if err != nil {
+			return nil, err
+		}
+		for ; len(data) >= moduleWords*t.word; data = data[t.word:] {
+			if t.number(data) == address && t.number(data[t.word:]) != 0 {
+				return data, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// step is a part of a function in which a value holds.
+type step struct {
+	end   uint64 // relative to the function
+	value int32
+}
+
+// readSteps appends the steps of a table of values of a function.
+func (t *table) readSteps(steps []step, offset uint32) ([]step, error) {
+	if uint64(offset) >= uint64(len(t.steps)) {
+		return steps, errMalformed
+	}
+	data, value, end := t.steps[offset:], int32(-1), uint64(0)
+	for first := true; ; first = false {
+		change, n := binary.Uvarint(data)
+		if n <= 0 {
+			return steps, errMalformed
+		}
+		if change == 0 && !first {
+			return steps, nil
+		}
+		data = data[n:]
+		size, n := binary.Uvarint(data)
+		if n <= 0 {
+			return steps, errMalformed
+		}
+		data = data[n:]
+		value += int32(-(uint32(change) & 1) ^ uint32(change)>>1)
+		if end += size * t.quantum; end > 1<<32 {
+			return steps, errMalformed
+		}
+		if steps = append(steps, step{end, value}); len(steps) > maxSteps {
+			return steps, errMalformed
+		}
+	}
+}
+
+// maxSteps limits the steps of one table of a function.
+const maxSteps = 1 << 20
+
+// at returns the value at an address of the function, or -1.
+func at(steps []step, address uint64) int32 {
+	low, high := 0, len(steps)
+	for low < high {
+		if middle := (low + high) / 2; steps[middle].end <= address {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == len(steps) {
+		return -1
+	}
+	return steps[low].value
+}
+
+var errDeep = errors.New("inlined functions in a circle")

@@ -1,0 +1,86 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import "slices"
+
+// sequence is a part of the rows with ascending addresses, the last of which is its end.
+type sequence struct{ begin, end int }
+
+// Sequence adds the rows of a contiguous part of the code. Sequences may come in any order.
+type Sequence struct {
+	b     *Builder
+	begin int
+	// skipped: the sequence is of code that the linker removed, or its addresses do not ascend.
+	skipped bool
+}
+
+// Sequence begins a sequence.
+func (b *Builder) Sequence() Sequence { return Sequence{b: b, begin: len(b.rows)} }
+
+// Row adds a row. Of several with one address the last one holds.
+func (s *Sequence) Row(address uint64, place Place) {
+	b := s.b
+	if s.skipped || len(b.rows) == s.begin && !b.IsCode(address) {
+		s.skipped = true
+		return
+	}
+	if address < b.base || address-b.base >= 1<<32 {
+		s.skipped = true
+		return
+	}
+	r := row{uint32(address - b.base), place.File, place.Line, place.Column}
+	if n := len(b.rows); n > s.begin {
+		switch last := &b.rows[n-1]; {
+		case last.address > r.address:
+			s.skipped = true
+			return
+		case last.address == r.address:
+			*last = r
+			return
+		case last.file == r.file && last.line == r.line && last.column == r.column:
+			return
+		}
+	}
+	if b.use(rowSize) {
+		b.rows = append(b.rows, r)
+	}
+}
+
+// End ends the sequence at an address.
+func (s *Sequence) End(address uint64) {
+	s.Row(address, Place{})
+	b := s.b
+	if n := len(b.rows); s.skipped || n-s.begin < 2 || b.err != nil {
+		b.rows = b.rows[:s.begin]
+	} else if b.use(16) {
+		b.sequences = append(b.sequences, sequence{s.begin, n})
+	}
+	*s = b.Sequence()
+}
+
+// Discard drops the rows since the last end.
+func (s *Sequence) Discard() { s.b.rows = s.b.rows[:s.begin] }
+
+// sortedRows returns the rows of all sequences by address. Of sequences that overlap, the first one holds.
+func (b *Builder) sortedRows() ([]row, error) {
+	slices.SortStableFunc(b.sequences, func(x, y sequence) int { return compare(b.rows[x.begin].address, b.rows[y.begin].address) })
+	if err := b.memory.Use(rowSize * int64(len(b.rows))); err != nil {
+		return nil, err
+	}
+	sorted := make([]row, 0, len(b.rows))
+	for _, s := range b.sequences {
+		part := b.rows[s.begin:s.end]
+		if n := len(sorted); n > 0 {
+			switch last := sorted[n-1]; {
+			case part[0].address < last.address:
+				continue
+			case part[0].address == last.address: // The end of the one is the begin of the next.
+				sorted = sorted[:n-1]
+			}
+		}
+		sorted = append(sorted, part...)
+	}
+	return sorted, nil
+}

@@ -1,0 +1,134 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"sort"
+)
+
+// Table is an index that was written. Another process can change the bytes at any time, such as a damaged disk does: each number is
+// checked when it is used. Safe for concurrent use.
+type Table struct {
+	data     []byte
+	base     uint64
+	quality  Quality
+	segments []Segment
+	tables   [numTables][]byte
+}
+
+// Read validates an index and returns it. It refers to data.
+func Read(data []byte) (*Table, error) {
+	if len(data) < headerSize || string(data[:len(magic)]) != magic {
+		return nil, fmt.Errorf("%w: it does not begin as one", ErrInvalid)
+	}
+	t := &Table{data: data, base: binary.LittleEndian.Uint64(data[baseAt:]), quality: Quality(binary.LittleEndian.Uint32(data[qualityAt:]))}
+	rest := data[headerSize:]
+	for i := range t.tables {
+		size := uint64(binary.LittleEndian.Uint32(data[countsAt+4*i:])) * uint64(entrySize[i])
+		if size > uint64(len(rest)) {
+			return nil, fmt.Errorf("%w: table %d has %d bytes, there are %d", ErrInvalid, i, size, len(rest))
+		}
+		t.tables[i], rest = rest[:size:size], rest[size:]
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes after it", ErrInvalid, len(rest))
+	}
+	var header [headerSize]byte
+	copy(header[:], data)
+	clear(header[checksumAt : checksumAt+4])
+	sum := crc32.Update(crc32.Checksum(data[headerSize:], castagnoli), castagnoli, header[:])
+	if stored := binary.LittleEndian.Uint32(data[checksumAt:]); sum != stored {
+		return nil, fmt.Errorf("%w: its checksum is %08x, not %08x", ErrInvalid, sum, stored)
+	}
+	for b := t.tables[segmentTable]; len(b) > 0; b = b[segmentSize:] {
+		t.segments = append(t.segments, Segment{
+			binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:]),
+		})
+	}
+	return t, nil
+}
+
+// Quality returns what the index knows.
+func (t *Table) Quality() Quality { return t.quality }
+
+// Frame is a function at a place. The file is a text, the function a number.
+type Frame struct {
+	Function uint32
+	Place
+}
+
+// maxFrames limits the frames of an address.
+const maxFrames = 256
+
+// Lookup appends the frames of an address of the ELF file, the innermost first.
+func (t *Table) Lookup(frames []Frame, address uint64) []Frame {
+	if address < t.base || address-t.base >= 1<<32 {
+		return frames
+	}
+	relative := uint32(address - t.base)
+	number := t.word(rangeTable, t.find(rangeTable, relative), 1)
+	at := t.find(rowTable, relative)
+	place := Place{t.word(rowTable, at, 1), t.word(rowTable, at, 2), t.word(rowTable, at, 3)}
+	for range maxFrames {
+		function := t.word(nodeTable, int(number), 0)
+		if number == 0 || function == 0 {
+			break
+		}
+		frames = append(frames, Frame{function, place})
+		place = Place{t.word(nodeTable, int(number), 2), t.word(nodeTable, int(number), 3), t.word(nodeTable, int(number), 4)}
+		parent := t.word(nodeTable, int(number), 1)
+		if parent >= number { // A builder makes parents first: this cannot go in a circle.
+			break
+		}
+		number = parent
+	}
+	return frames
+}
+
+// find returns the last entry whose address is at most this one, or -1.
+func (t *Table) find(table table, address uint32) int {
+	data, size := t.tables[table], entrySize[table]
+	return sort.Search(len(data)/size, func(i int) bool { return binary.LittleEndian.Uint32(data[i*size:]) > address }) - 1
+}
+
+// word returns a field of an entry, and 0 if there is no such entry.
+func (t *Table) word(table table, i, field int) uint32 {
+	data, size := t.tables[table], entrySize[table]
+	if i < 0 || i >= len(data)/size {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(data[i*size+4*field:])
+}
+
+// Function returns the name of a function, the one that the linker knows, and the line where it starts.
+func (t *Table) Function(number uint32) (name, systemName string, startLine uint32) {
+	i := int(number)
+	return t.Text(t.word(functionTable, i, 0)), t.Text(t.word(functionTable, i, 1)), t.word(functionTable, i, 2)
+}
+
+// Text returns a copy of a text.
+func (t *Table) Text(offset uint32) string { return string(t.text(offset)) }
+
+func (t *Table) text(offset uint32) []byte {
+	texts := t.tables[textTable]
+	if uint64(offset) >= uint64(len(texts)) {
+		return nil
+	}
+	size, n := binary.Uvarint(texts[offset:])
+	if n <= 0 || size > uint64(len(texts))-uint64(offset)-uint64(n) {
+		return nil
+	}
+	begin := int(offset) + n
+	return texts[begin : begin+int(size)]
+}
+
+// TextBytes returns the size of the texts of a frame.
+func (t *Table) TextBytes(frame Frame) int64 {
+	i := int(frame.Function)
+	name, systemName := t.text(t.word(functionTable, i, 0)), t.text(t.word(functionTable, i, 1))
+	return int64(len(name) + len(systemName) + len(t.text(frame.File)))
+}

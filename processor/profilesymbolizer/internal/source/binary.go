@@ -1,0 +1,71 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package source finds the binaries that profiles name by a build id, makes an index of each, and keeps the indices.
+package source // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+)
+
+// Kind is the kind of a build id.
+type Kind string
+
+const (
+	// GNU is the note of GNU's linker, in hexadecimal digits.
+	GNU Kind = "gnu"
+	// Go is the note of Go's linker.
+	Go Kind = "go"
+	// HTLHash is the hash that OpenTelemetry's profiler makes of a file.
+	HTLHash Kind = "htlhash"
+)
+
+// Binary is a file that a profile names.
+type Binary struct {
+	Kind Kind
+	ID   string
+	// Path is where the process had it. It finds the file, and does not identify it.
+	Path string
+}
+
+const (
+	minDigits = 8
+	maxDigits = 128
+	maxGoID   = 256
+)
+
+// Normalize returns the binary with its id in one form, and reports whether the id is valid.
+func (b Binary) Normalize() (Binary, bool) {
+	switch b.Kind {
+	case GNU, HTLHash:
+		b.ID = strings.ToLower(b.ID)
+		_, err := hex.DecodeString(b.ID)
+		return b, err == nil && len(b.ID) >= minDigits && len(b.ID) <= maxDigits
+	case Go:
+		return b, b.ID != "" && len(b.ID) <= maxGoID
+	}
+	return b, false
+}
+
+// key identifies a binary, and is part of the name of its index.
+func (b Binary) key() string {
+	sum := sha256.Sum256([]byte(string(b.Kind) + "\x00" + b.ID))
+	return hex.EncodeToString(sum[:20])
+}
+
+// ErrNotFound says that a source does not have a binary.
+var ErrNotFound = errors.New("no source has the binary")
+
+// Source finds files.
+type Source interface {
+	// Name is the name of the source in metrics.
+	Name() string
+	// Find calls use with each file that can be the binary, until it returns false. Find closes the files. Without any, the error is
+	// ErrNotFound.
+	Find(ctx context.Context, b Binary, use func(*os.File) bool) error
+}

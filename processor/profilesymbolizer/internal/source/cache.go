@@ -1,0 +1,98 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// cacheVersion is part of the path of an index: another version of this program reads its own.
+const cacheVersion = "v1"
+
+const indexSuffix = ".index"
+
+// cache is a directory of indices. Several processes can share it: a file appears whole, under a name that says its content.
+type cache struct {
+	directory string
+	maxBytes  int64
+}
+
+func (c *cache) path(b Binary) string {
+	key := b.key()
+	return filepath.Join(c.directory, cacheVersion, key[:2], key[2:]+indexSuffix)
+}
+
+// load opens the index of a binary, and marks it as used. An index that is damaged is removed.
+func (c *cache) load(b Binary) (*Handle, error) {
+	name := c.path(b)
+	handle, err := open(name)
+	if err != nil {
+		if !os.IsNotExist(err) {
+			_ = os.Remove(name)
+		}
+		return nil, err
+	}
+	now := time.Now()
+	_ = os.Chtimes(name, now, now) // It may be read-only.
+	return handle, nil
+}
+
+// create opens a new file for an index.
+func (c *cache) create() (*os.File, error) {
+	directory := filepath.Join(c.directory, cacheVersion)
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return nil, err
+	}
+	return os.CreateTemp(directory, "new-*")
+}
+
+// store gives a file that create opened its name.
+func (c *cache) store(b Binary, file *os.File) error {
+	name := c.path(b)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), name)
+}
+
+// evict removes the indices that were used the longest ago, until the rest is small enough. It returns the size of the rest. Those that are
+// mapped stay readable.
+func (c *cache) evict() (bytes int64) {
+	type index struct {
+		name string
+		size int64
+		used time.Time
+	}
+	var indices []index
+	_ = filepath.WalkDir(filepath.Join(c.directory, cacheVersion), func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil //nolint:nilerr // Another process has removed it.
+		}
+		info, err := entry.Info()
+		switch {
+		case err != nil:
+		case strings.HasSuffix(name, indexSuffix):
+			indices = append(indices, index{name, info.Size(), info.ModTime()})
+			bytes += info.Size()
+		case time.Since(info.ModTime()) > time.Hour: // of a process that has ended
+			_ = os.Remove(name)
+		}
+		return nil
+	})
+	slices.SortFunc(indices, func(x, y index) int { return x.used.Compare(y.used) })
+	for _, i := range indices {
+		if bytes <= c.maxBytes {
+			break
+		}
+		if os.Remove(i.name) == nil {
+			bytes -= i.size
+		}
+	}
+	return bytes
+}

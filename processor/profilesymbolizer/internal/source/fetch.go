@@ -1,0 +1,173 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/symbols"
+)
+
+// ErrTooLarge says that a binary exceeds a limit.
+var ErrTooLarge = errors.New("the binary is too large")
+
+var errNoSymbols = errors.New("the binary has no symbols")
+
+// cacheName is the name of the cache among the sources.
+const cacheName = "cache"
+
+// get returns the index of a binary: that in the cache, or a new one. With an error, it is one that is not to be kept.
+func (s *Store) get(ctx context.Context, b Binary) (*Handle, error) {
+	handle, err := s.cache.load(b)
+	switch {
+	case err == nil:
+		s.set.Report.Fetched(cacheName, Found, nil)
+		return handle, nil
+	case os.IsNotExist(err):
+		s.set.Report.Fetched(cacheName, Missing, nil)
+	default:
+		s.set.Report.Fetched(cacheName, Failed, err)
+	}
+	best, err := s.search(ctx, b)
+	if best.file == nil {
+		return nil, err
+	}
+	defer best.discard()
+	if err != nil { // A source failed that can have a better file. This one is for the time until it is asked again.
+		handle, openErr := open(best.file.Name())
+		return handle, errors.Join(err, openErr)
+	}
+	if err := s.cache.store(b, best.file); err != nil {
+		return nil, err
+	}
+	handle, err = s.cache.load(b)
+	s.set.Report.Cached(s.cache.evict())
+	return handle, err
+}
+
+// candidate is an index that was made. The zero value is none.
+type candidate struct {
+	file    *os.File
+	quality index.Quality
+}
+
+func (c *candidate) discard() {
+	if c.file != nil {
+		_ = c.file.Close()
+		_ = os.Remove(c.file.Name()) // It has another name if it was stored.
+		c.file = nil
+	}
+}
+
+// search makes the index of a binary. It asks one source after the other until one has lines, and returns the best.
+func (s *Store) search(ctx context.Context, b Binary) (best candidate, err error) {
+	var errs []error
+	for _, source := range s.set.Sources {
+		found, err := s.ask(ctx, source, b)
+		switch {
+		case found.quality > best.quality:
+			best.discard()
+			best = found
+			s.set.Report.Fetched(source.Name(), Found, nil)
+		case errors.Is(err, ErrNotFound):
+			s.set.Report.Fetched(source.Name(), Missing, nil)
+		case errors.Is(err, errNoSymbols):
+			s.set.Report.Fetched(source.Name(), NoSymbols, nil)
+			errs = append(errs, err)
+		case err != nil:
+			s.set.Report.Fetched(source.Name(), Failed, err)
+			errs = append(errs, err)
+		default:
+			found.discard()
+		}
+		if best.quality == index.QualityLines {
+			return best, nil
+		}
+	}
+	if best.file == nil && len(errs) == 0 {
+		return best, ErrNotFound
+	}
+	// A source that failed can have the binary later, one without symbols cannot.
+	for _, err := range errs {
+		if !errors.Is(err, errNoSymbols) {
+			return best, err
+		}
+	}
+	if best.file != nil {
+		return best, nil
+	}
+	return best, errNoSymbols
+}
+
+// ask returns the best index of the files of one source.
+func (s *Store) ask(ctx context.Context, source Source, b Binary) (best candidate, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.set.FetchTimeout)
+	defer cancel()
+	var failure error
+	err = source.Find(ctx, b, func(file *os.File) bool {
+		made, err := s.index(ctx, b, file)
+		switch {
+		case err != nil:
+			failure = err
+		case made.quality > best.quality:
+			best.discard()
+			best = made
+		default:
+			made.discard()
+		}
+		return best.quality < index.QualityLines
+	})
+	switch {
+	case best.file != nil:
+		return best, nil
+	case err != nil:
+		return best, err
+	case failure != nil && !errors.Is(failure, errOther):
+		return best, failure
+	case failure != nil:
+		return best, ErrNotFound
+	}
+	return best, errNoSymbols
+}
+
+// index makes the index of a file, if it is the binary.
+func (s *Store) index(ctx context.Context, b Binary, file *os.File) (made candidate, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return made, err
+	}
+	if info.Size() > s.set.MaxFileBytes {
+		return made, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, info.Size(), s.set.MaxFileBytes)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.set.IndexTimeout)
+	defer cancel()
+	memory, release, err := s.set.Memory(ctx)
+	if err != nil {
+		return made, err
+	}
+	defer release()
+	elf, err := elffile.Open(file, info.Size(), memory)
+	if err != nil {
+		return made, err
+	}
+	if err := check(b, elf, file, info.Size()); err != nil {
+		return made, err
+	}
+	begin := time.Now()
+	if made.file, err = s.cache.create(); err != nil {
+		return made, err
+	}
+	result, err := symbols.Build(elf, made.file, memory)
+	s.set.Report.Indexed(time.Since(begin), result.Debug)
+	if made.quality = result.Quality; err != nil || made.quality == index.QualityNone {
+		made.discard()
+	}
+	return made, err
+}

@@ -1,0 +1,214 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/debuginfo"
+)
+
+// Settings are those of a [Store].
+type Settings struct {
+	Sources []Source
+	// Directory has the indices, MaxBytes of them.
+	Directory string
+	MaxBytes  int64
+	// MaxFileBytes limits a binary, and IndexTimeout the time to make its index.
+	MaxFileBytes int64
+	IndexTimeout time.Duration
+	// FetchTimeout limits the time to find a binary, and to download it.
+	FetchTimeout time.Duration
+	// Fetches is how many binaries are fetched at a time.
+	Fetches int
+	// MissingFor is how long a binary that no source has is not looked for, and FailedFor one whose sources, or index, failed.
+	MissingFor, FailedFor time.Duration
+	// Memory returns a meter for the work on one binary, and what releases its memory.
+	Memory func(ctx context.Context) (*meter.Meter, func(), error)
+	// Report gets what happens. It must be safe for concurrent use.
+	Report Reporter
+}
+
+// Reporter gets what a store does.
+type Reporter interface {
+	// Fetched gets the result of a source.
+	Fetched(source string, result Result, err error)
+	// Indexed gets the time to make an index, and what of DWARF was not read.
+	Indexed(time.Duration, debuginfo.Stats)
+	// Cached gets the size of all indices.
+	Cached(bytes int64)
+}
+
+// Result is that of looking for a binary.
+type Result string
+
+// The results.
+const (
+	Found     Result = "found"
+	Missing   Result = "missing"
+	Failed    Result = "failed"
+	Pending   Result = "pending"
+	NoSymbols Result = "no_symbols"
+)
+
+// maxEntries limits the binaries in memory, maxQueue those that wait to be fetched.
+const (
+	maxEntries = 16 << 10
+	maxQueue   = 4 << 10
+)
+
+// Store has the indices of binaries. An index that is not there is made in the background. Safe for concurrent use.
+type Store struct {
+	set   Settings
+	cache cache
+
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+	queue   chan *entry
+
+	mu      sync.Mutex
+	entries map[string]*list.Element
+	// used has the entries, those that were used last first.
+	used list.List
+}
+
+// entry is a binary. The lock of the store guards its fields, except done.
+type entry struct {
+	binary Binary
+	key    string
+	result Result
+	handle *Handle
+	// until is when a binary that is missing, or one of whose sources failed, is looked for again.
+	until time.Time
+	// done is closed when it is not pending any more.
+	done chan struct{}
+}
+
+// NewStore returns a store, and starts its workers.
+func NewStore(set Settings) *Store {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Store{
+		set: set, cache: cache{set.Directory, set.MaxBytes}, cancel: cancel, queue: make(chan *entry, maxQueue), entries: map[string]*list.Element{},
+	}
+	for range set.Fetches {
+		s.workers.Go(func() { s.work(ctx) })
+	}
+	return s
+}
+
+// Close ends the workers, and unmaps the indices that nobody holds.
+func (s *Store) Close() {
+	s.cancel()
+	s.workers.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.used.Len() > 0 {
+		s.remove(s.used.Back())
+	}
+}
+
+// Acquire returns the index of a binary, which the caller must release, or why there is none. A pending one is ready, or will never be,
+// when the channel is closed.
+func (s *Store) Acquire(b Binary) (*Handle, Result, <-chan struct{}) {
+	key := b.key()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	element := s.entries[key]
+	if element != nil && s.expired(element.Value.(*entry)) {
+		s.remove(element)
+		element = nil
+	}
+	if element == nil {
+		if element = s.add(b, key); element == nil {
+			return nil, Pending, nil
+		}
+	}
+	s.used.MoveToFront(element)
+	e := element.Value.(*entry)
+	if e.handle != nil {
+		e.handle.holders.Add(1)
+	}
+	return e.handle, e.result, e.done
+}
+
+// expired reports whether a binary is to be looked for again.
+func (s *Store) expired(e *entry) bool {
+	switch e.result {
+	case Found:
+		return e.handle.broken.Load() || !e.until.IsZero() && time.Now().After(e.until)
+	case Pending:
+		return false
+	}
+	return time.Now().After(e.until)
+}
+
+// add adds an entry, and queues it. It returns nil if the queue is full.
+func (s *Store) add(b Binary, key string) *list.Element {
+	e := &entry{binary: b, key: key, result: Pending, done: make(chan struct{})}
+	select {
+	case s.queue <- e:
+	default:
+		return nil
+	}
+	for last := s.used.Back(); last != nil && s.used.Len() >= maxEntries; last = s.used.Back() {
+		s.remove(last)
+	}
+	element := s.used.PushFront(e)
+	s.entries[key] = element
+	return element
+}
+
+// remove forgets an entry.
+func (s *Store) remove(element *list.Element) {
+	e := s.used.Remove(element).(*entry)
+	if s.entries[e.key] == element {
+		delete(s.entries, e.key)
+	}
+	if e.handle != nil {
+		e.handle.Release()
+		e.handle = nil
+	}
+}
+
+func (s *Store) work(ctx context.Context) {
+	s.set.Report.Cached(s.cache.evict())
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-s.queue:
+			handle, err := s.get(ctx, e.binary)
+			s.finish(e, handle, err)
+		}
+	}
+}
+
+// finish notes the result of a pending entry.
+func (s *Store) finish(e *entry, handle *Handle, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case handle != nil:
+		if e.result = Found; err != nil {
+			e.until = time.Now().Add(s.set.FailedFor)
+		}
+		if element := s.entries[e.key]; element != nil && element.Value == e {
+			e.handle = handle
+		} else { // The entry was forgotten while it was pending.
+			handle.Release()
+		}
+	case errors.Is(err, ErrNotFound):
+		e.result, e.until = Missing, time.Now().Add(s.set.MissingFor)
+	case errors.Is(err, errNoSymbols):
+		e.result, e.until = NoSymbols, time.Now().Add(s.set.MissingFor)
+	default:
+		e.result, e.until = Failed, time.Now().Add(s.set.FailedFor)
+	}
+	close(e.done)
+}

@@ -1,0 +1,121 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package symbols makes the index of a binary, of all that the binary has: DWARF, Go's table of functions, and tables of symbols.
+package symbols // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/symbols"
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/debuginfo"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/gopclntab"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
+)
+
+// Result is what an index was made of.
+type Result struct {
+	Quality index.Quality
+	// Bytes is the size of the index.
+	Bytes int64
+	// Debug counts what of DWARF was not read.
+	Debug debuginfo.Stats
+}
+
+// ErrPanic says that a file made a reader panic: that is a defect, but ends this file only.
+var ErrPanic = errors.New("a reader of symbols has panicked")
+
+// Build writes the index of a file. The memory of the work is reserved with the meter.
+func Build(file *elffile.File, w io.WriterAt, memory *meter.Meter) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	builder, err := index.NewBuilder(codeOf(file), segmentsOf(file), memory)
+	if err != nil {
+		return result, err
+	}
+	if result.Debug, err = addDebugInfo(file, builder, memory); err != nil {
+		return result, err
+	}
+	if !builder.HasRanges(index.LayerDebug) {
+		if err := keep(gopclntab.Read(file, builder, memory), memory); err != nil {
+			return result, err
+		}
+	}
+	if err := addSymbols(file, builder, memory); err != nil {
+		return result, err
+	}
+	result.Quality = builder.Quality()
+	result.Bytes, err = builder.WriteTo(w)
+	return result, err
+}
+
+// keep drops an error of a part of a file, so that the other parts are read. Those of the meter end the work.
+func keep(err error, memory *meter.Meter) error {
+	if memory.Err() != nil {
+		return memory.Err()
+	}
+	if errors.Is(err, elffile.ErrMalformed) {
+		return nil
+	}
+	return err
+}
+
+// codeOf returns where the code of a file is: its sections, or its segments if it has none.
+func codeOf(file *elffile.File) (code []index.Area) {
+	for _, s := range file.Sections {
+		if s.IsCode() && s.Address+s.Size > s.Address {
+			code = append(code, index.Area{Low: s.Address, High: s.Address + s.Size})
+		}
+	}
+	if len(code) > 0 {
+		return code
+	}
+	for _, s := range file.Segments {
+		if s.IsCode() && s.Address+s.MemorySize > s.Address {
+			code = append(code, index.Area{Low: s.Address, High: s.Address + s.MemorySize})
+		}
+	}
+	return code
+}
+
+func segmentsOf(file *elffile.File) (segments []index.Segment) {
+	for _, s := range file.Segments {
+		if s.IsCode() {
+			segments = append(segments, index.Segment{Offset: s.Offset, Address: s.Address, FileSize: s.FileSize, MemorySize: s.MemorySize})
+		}
+	}
+	return segments
+}
+
+// addDebugInfo adds what DWARF says. A section that is malformed is as one that is missing.
+func addDebugInfo(file *elffile.File, builder *index.Builder, memory *meter.Meter) (debuginfo.Stats, error) {
+	sections := debuginfo.Sections{Order: file.Order}
+	for name, target := range map[string]*[]byte{
+		"info": &sections.Info, "abbrev": &sections.Abbrev, "line": &sections.Line, "str": &sections.Str, "line_str": &sections.LineStr,
+		"str_offsets": &sections.StrOffsets, "addr": &sections.Addr, "ranges": &sections.Ranges, "rnglists": &sections.RngLists,
+	} {
+		data, err := file.DebugData(name)
+		if err := keep(err, memory); err != nil {
+			return debuginfo.Stats{}, err
+		}
+		*target = data
+	}
+	if len(sections.Info) == 0 {
+		return debuginfo.Stats{}, nil
+	}
+	stats, err := debuginfo.Read(sections, builder, memory)
+	// The sections are garbage now.
+	for _, s := range [][]byte{
+		sections.Info, sections.Abbrev, sections.Line, sections.Str, sections.LineStr, sections.StrOffsets, sections.Addr, sections.Ranges,
+		sections.RngLists,
+	} {
+		_ = memory.Use(-int64(len(s)))
+	}
+	return stats, err
+}

@@ -1,0 +1,100 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer"
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
+)
+
+// Attributes of mappings and locations.
+const (
+	attributeGNU             = "process.executable.build_id.gnu"
+	attributeGo              = "process.executable.build_id.go"
+	attributeHTLHash         = "process.executable.build_id.htlhash"
+	attributeHasFunctions    = "pprof.mapping.has_functions"
+	attributeHasFilenames    = "pprof.mapping.has_filenames"
+	attributeHasLineNumbers  = "pprof.mapping.has_line_numbers"
+	attributeHasInlineFrames = "pprof.mapping.has_inline_frames"
+	attributeIsFolded        = "pprof.location.is_folded"
+)
+
+// mapping is what a message says of a mapping that has locations to name.
+type mapping struct {
+	index.Mapping
+	// binaries are those of its build ids, the best first.
+	binaries []source.Binary
+	// handle is the index of the first binary that has one, and result why there is none.
+	handle *source.Handle
+	result source.Result
+}
+
+// readMapping returns a mapping of the dictionary.
+func readMapping(dictionary pprofile.ProfilesDictionary, i int) *mapping {
+	m := dictionary.MappingTable().At(i)
+	read := &mapping{Mapping: index.Mapping{Start: m.MemoryStart(), Limit: m.MemoryLimit(), Offset: m.FileOffset()}}
+	ids := map[string]string{}
+	for _, a := range m.AttributeIndices().All() {
+		if key, value, ok := attributeAt(dictionary, a); ok && value.Type() == pcommon.ValueTypeStr {
+			ids[key] = value.Str()
+		}
+	}
+	for _, k := range []struct {
+		key  string
+		kind source.Kind
+	}{{attributeGNU, source.GNU}, {attributeGo, source.Go}, {attributeHTLHash, source.HTLHash}} {
+		b := source.Binary{Kind: k.kind, ID: ids[k.key], Path: textAt(dictionary, m.FilenameStrindex())}
+		if b, ok := b.Normalize(); ok {
+			read.binaries = append(read.binaries, b)
+		}
+	}
+	return read
+}
+
+// attributeAt returns an attribute of the dictionary, unless it has none.
+func attributeAt(dictionary pprofile.ProfilesDictionary, i int32) (key string, value pcommon.Value, ok bool) {
+	if i <= 0 || int(i) >= dictionary.AttributeTable().Len() {
+		return "", value, false
+	}
+	a := dictionary.AttributeTable().At(int(i))
+	return textAt(dictionary, a.KeyStrindex()), a.Value(), true
+}
+
+func textAt(dictionary pprofile.ProfilesDictionary, i int32) string {
+	if i < 0 || int(i) >= dictionary.StringTable().Len() {
+		return ""
+	}
+	return dictionary.StringTable().At(int(i))
+}
+
+// acquire gets the index of the mapping. It returns the channels of binaries that are pending.
+func (m *mapping) acquire(store *source.Store) (pending []<-chan struct{}) {
+	m.release()
+	for _, b := range m.binaries {
+		handle, result, done := store.Acquire(b)
+		if handle != nil {
+			m.handle, m.result = handle, result
+			return nil
+		}
+		if result == source.Pending {
+			pending = append(pending, done)
+		}
+		// One that is pending can be named the next time, one that failed later.
+		if m.result == "" || result == source.Pending || m.result == source.Missing {
+			m.result = result
+		}
+	}
+	return pending
+}
+
+func (m *mapping) release() {
+	if m.handle != nil {
+		m.handle.Release()
+		m.handle = nil
+	}
+	m.result = ""
+}

@@ -1,0 +1,158 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer"
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/xprocessor"
+	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/internal/httpclient"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
+)
+
+// symbolizer is the processor. It is synchronous: an error of the next consumer goes to the caller.
+type symbolizer struct {
+	cfg       *Config
+	set       component.TelemetrySettings
+	next      xconsumer.Profiles
+	telemetry *telemetry
+
+	budget  *memory.Budget
+	store   *source.Store
+	clients []httpclient.Client
+	// temporary is the directory of the cache, if none is configured.
+	temporary string
+}
+
+var _ xprocessor.Profiles = (*symbolizer)(nil)
+
+func newSymbolizer(set processor.Settings, cfg *Config, next xconsumer.Profiles) (*symbolizer, error) {
+	telemetry, err := newTelemetry(set)
+	if err != nil {
+		return nil, err
+	}
+	return &symbolizer{cfg: cfg, set: set.TelemetrySettings, next: next, telemetry: telemetry}, nil
+}
+
+// Capabilities reports that ConsumeProfiles changes messages.
+func (s *symbolizer) Capabilities() consumer.Capabilities { return consumer.Capabilities{MutatesData: true} }
+
+// Start opens the directory of the cache, and starts the workers that fetch binaries.
+func (s *symbolizer) Start(ctx context.Context, host component.Host) (err error) {
+	if s.budget, err = memory.Of(host); err != nil {
+		return err
+	}
+	directory := s.cfg.Cache.Directory
+	if directory == "" {
+		if s.temporary, err = os.MkdirTemp("", "profile_symbolizer-*"); err != nil {
+			return fmt.Errorf("cannot create a directory for the indices: %w", err)
+		}
+		directory = s.temporary
+	} else if err := os.MkdirAll(directory, 0o700); err != nil {
+		return fmt.Errorf("cannot create the directory of the cache: %w", err)
+	}
+	sources, err := s.sources(ctx, host, directory)
+	if err != nil {
+		return err
+	}
+	s.store = source.NewStore(source.Settings{
+		Sources: sources, Directory: directory, MaxBytes: s.cfg.Cache.MaxSize, MaxFileBytes: s.cfg.MaxFileSize,
+		IndexTimeout: s.cfg.IndexTimeout, FetchTimeout: s.cfg.FetchTimeout, Fetches: s.cfg.ConcurrentFetches,
+		MissingFor: s.cfg.MissingFor, FailedFor: s.cfg.FailedFor, Memory: s.memory, Report: s.telemetry,
+	})
+	return nil
+}
+
+// sources returns where binaries are looked for, in this order.
+func (s *symbolizer) sources(ctx context.Context, host component.Host, directory string) (sources []source.Source, err error) {
+	if len(s.cfg.Directories) > 0 {
+		sources = append(sources, source.Directories(s.cfg.Directories))
+	}
+	for _, server := range s.cfg.Debuginfod {
+		client, err := httpclient.New(ctx, server.HTTP, host, s.set)
+		if err != nil {
+			return nil, err
+		}
+		s.clients = append(s.clients, client)
+		sources = append(sources, &source.Debuginfod{
+			URL: server.HTTP.Endpoint, Client: client.Client, MaxBytes: s.cfg.MaxFileSize, Directory: directory,
+		})
+	}
+	return sources, nil
+}
+
+// memory returns a meter for the index of one file, within the budget of all requests.
+func (s *symbolizer) memory(ctx context.Context) (*meter.Meter, func(), error) {
+	reservation, err := s.budget.Reserve(ctx, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return meter.New(0, func(total int64) error {
+		if total > s.cfg.MaxIndexMemory {
+			return fmt.Errorf("%w: its index needs more than max_index_memory, %d bytes", source.ErrTooLarge, s.cfg.MaxIndexMemory)
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("the index takes too long: %w", ctx.Err())
+		}
+		return reservation.Grow(ctx, total)
+	}), reservation.Release, nil
+}
+
+// Shutdown ends the workers. Indices that are being made are lost.
+func (s *symbolizer) Shutdown(context.Context) error {
+	if s.store != nil {
+		s.store.Close()
+	}
+	for i := range s.clients {
+		s.clients[i].Close()
+	}
+	s.telemetry.builder.Shutdown()
+	if s.temporary != "" {
+		return os.RemoveAll(s.temporary)
+	}
+	return nil
+}
+
+// ConsumeProfiles names the locations of a message, as far as the binaries are known, and passes it on.
+func (s *symbolizer) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	ctx, reservation, err := s.budget.Message(ctx, pd)
+	if err != nil {
+		return err
+	}
+	defer reservation.Release()
+	s.symbolize(ctx, reservation, pd)
+	return s.next.ConsumeProfiles(ctx, pd)
+}
+
+// symbolize names the locations of a message. One whose names do not fit into the memory goes on as it is.
+func (s *symbolizer) symbolize(ctx context.Context, reservation *memory.Reservation, pd pprofile.Profiles) {
+	m := message{dictionary: pd.Dictionary(), memory: reservation.Meter(ctx, reservation.Bytes())}
+	m.read(s.cfg.ReplaceLines)
+	if len(m.unnamed) == 0 {
+		return
+	}
+	defer m.release()
+	m.acquire(ctx, s.store, s.cfg.MaxWait)
+	err := m.lookUp()
+	results := m.results()
+	if err == nil && results[resultNamed] > 0 {
+		err = m.write()
+	}
+	if err != nil {
+		results[resultMemory], results[resultNamed] = results[resultNamed], 0
+		s.telemetry.logger.Warn("A message has no names for its addresses", zap.Error(err))
+	}
+	s.telemetry.locations(ctx, results)
+}
