@@ -172,7 +172,9 @@ func (n *namer) setFlags(mapping pprofile.Mapping, f *flags) {
 		key string
 		set bool
 	}{
-		{attributeHasFunctions, f.functions}, {attributeHasFilenames, f.filenames}, {attributeHasLineNumbers, f.lines},
+		{attributeHasFunctions, f.functions},
+		{attributeHasFilenames, f.filenames},
+		{attributeHasLineNumbers, f.lines},
 		{attributeHasInlineFrames, f.inlined},
 	} {
 		if flag.set {

@@ -47,7 +47,9 @@ func newSymbolizer(set processor.Settings, cfg *Config, next xconsumer.Profiles)
 }
 
 // Capabilities reports that ConsumeProfiles changes messages.
-func (s *symbolizer) Capabilities() consumer.Capabilities { return consumer.Capabilities{MutatesData: true} }
+func (s *symbolizer) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: true}
+}
 
 // Start opens the directory of the cache, and starts the workers that fetch binaries.
 func (s *symbolizer) Start(ctx context.Context, host component.Host) (err error) {
@@ -67,7 +69,7 @@ func (s *symbolizer) Start(ctx context.Context, host component.Host) (err error)
 	if err != nil {
 		return err
 	}
-	s.store = source.NewStore(source.Settings{
+	s.store = source.NewStore(ctx, source.Settings{
 		Sources: sources, Directory: directory, MaxBytes: s.cfg.Cache.MaxSize, MaxFileBytes: s.cfg.MaxFileSize,
 		IndexTimeout: s.cfg.IndexTimeout, FetchTimeout: s.cfg.FetchTimeout, Fetches: s.cfg.ConcurrentFetches,
 		MissingFor: s.cfg.MissingFor, FailedFor: s.cfg.FailedFor, Memory: s.memory, Report: s.telemetry,

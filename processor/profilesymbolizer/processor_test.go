@@ -50,7 +50,7 @@ func compileC(t *testing.T, directory string) compiled {
 	}
 	source, binary := filepath.Join(directory, "program.c"), filepath.Join(directory, "program")
 	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
-	out, err := exec.Command("gcc", "-O2", "-g", "-Wl,--build-id=0x"+buildID, "-o", binary, source).CombinedOutput() //nolint:gosec // as it says
+	out, err := exec.Command("gcc", "-O2", "-g", "-Wl,--build-id=0x"+buildID, "-o", binary, source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	file, err := elf.Open(binary)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func symbolizerOf(t *testing.T, tel *componenttest.Telemetry, cfg *Config) (*sym
 	s, err := newSymbolizer(set, cfg, sink)
 	require.NoError(t, err)
 	require.NoError(t, s.Start(t.Context(), componenttest.NewNopHost()))
-	t.Cleanup(func() { assert.NoError(t, s.Shutdown(context.Background())) }) //nolint:usetesting // The context of the test has ended.
+	t.Cleanup(func() { assert.NoError(t, s.Shutdown(context.Background())) })
 	return s, sink
 }
 

@@ -144,7 +144,7 @@ func (r *reader) run(p *program, f *files) error {
 			s.line += int64(p.lineBase) + int64(special%p.lineRange)
 			rows.Row(s.address, r.place(&s, f))
 		case op == opExtended:
-			if r.runExtended(p, &s, f, &rows) {
+			if r.runExtended(p, &s, f) {
 				rows.End(s.address)
 				s = state{file: 1, line: 1}
 			}
@@ -194,7 +194,7 @@ func (s *state) standard(p *program, op byte) {
 }
 
 // runExtended executes an extended operation, and reports whether it ends the sequence.
-func (r *reader) runExtended(p *program, s *state, f *files, rows *index.Sequence) bool {
+func (r *reader) runExtended(p *program, s *state, f *files) bool {
 	size := p.unsigned()
 	body := cursor{data: p.take(size), order: p.order}
 	if len(body.data) == 0 {

@@ -70,6 +70,7 @@ func (c *cache) evict() (bytes int64) {
 		used time.Time
 	}
 	var indices []index
+	var left []string // by processes that have ended
 	_ = filepath.WalkDir(filepath.Join(c.directory, cacheVersion), func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return nil //nolint:nilerr // Another process has removed it.
@@ -80,11 +81,14 @@ func (c *cache) evict() (bytes int64) {
 		case strings.HasSuffix(name, indexSuffix):
 			indices = append(indices, index{name, info.Size(), info.ModTime()})
 			bytes += info.Size()
-		case time.Since(info.ModTime()) > time.Hour: // of a process that has ended
-			_ = os.Remove(name)
+		case time.Since(info.ModTime()) > time.Hour:
+			left = append(left, name)
 		}
 		return nil
 	})
+	for _, name := range left {
+		_ = os.Remove(name)
+	}
 	slices.SortFunc(indices, func(x, y index) int { return x.used.Compare(y.used) })
 	for _, i := range indices {
 		if bytes <= c.maxBytes {

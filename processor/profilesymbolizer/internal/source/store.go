@@ -90,9 +90,9 @@ type entry struct {
 	done chan struct{}
 }
 
-// NewStore returns a store, and starts its workers.
-func NewStore(set Settings) *Store {
-	ctx, cancel := context.WithCancel(context.Background())
+// NewStore returns a store, and starts its workers. They run until [Store.Close], also if ctx ends.
+func NewStore(ctx context.Context, set Settings) *Store {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Store{
 		set: set, cache: cache{set.Directory, set.MaxBytes}, cancel: cancel, queue: make(chan *entry, maxQueue), entries: map[string]*list.Element{},
 	}

@@ -21,7 +21,7 @@ func llvmSymbolizer(t *testing.T, name string, list []uint64) [][]frame {
 	for _, a := range list {
 		fmt.Fprintf(&input, "%#x\n", a)
 	}
-	cmd := exec.Command("llvm-symbolizer", "--inlines", "--no-demangle", "--obj="+name) //nolint:gosec // The arguments are those of this test.
+	cmd := exec.Command("llvm-symbolizer", "--inlines", "--no-demangle", "--obj="+name)
 	cmd.Stdin = strings.NewReader(input.String())
 	out, err := cmd.Output()
 	require.NoError(t, err)

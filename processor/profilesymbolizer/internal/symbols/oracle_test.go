@@ -4,14 +4,12 @@
 package symbols
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +22,7 @@ import (
 // run runs a program, and returns what it wrote.
 func run(t *testing.T, directory string, command ...string) string {
 	t.Helper()
-	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // The commands are those of this test.
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = directory
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	var errors bytes.Buffer
@@ -45,29 +43,29 @@ func needs(t *testing.T, programs ...string) {
 }
 
 // build makes the index of a file.
-func build(t testing.TB, name string) (*index.Table, Result) {
-	t.Helper()
+func build(tb testing.TB, name string) (*index.Table, Result) {
+	tb.Helper()
 	f, err := os.Open(name)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	defer f.Close()
 	info, err := f.Stat()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	file, err := elffile.Open(f, info.Size(), nil)
-	require.NoError(t, err)
-	out, err := os.Create(filepath.Join(t.TempDir(), "index"))
-	require.NoError(t, err)
+	require.NoError(tb, err)
+	out, err := os.Create(filepath.Join(tb.TempDir(), "index"))
+	require.NoError(tb, err)
 	defer out.Close()
 	result, err := Build(file, out, nil)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	data, err := os.ReadFile(out.Name())
-	require.NoError(t, err)
-	require.Len(t, data, int(result.Bytes))
+	require.NoError(tb, err)
+	require.Len(tb, data, int(result.Bytes))
 	table, err := index.Read(data)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return table, result
 }
 
-// frame is one of an address, as addr2line writes it.
+// frame is one of an address, without what is not compared.
 type frame struct {
 	function, file string
 	line           int
@@ -105,43 +103,6 @@ func addresses(t *testing.T, name, section string, step uint64) (list []uint64) 
 	}
 	require.NotEmpty(t, list)
 	return list
-}
-
-// addr2line returns the frames of addresses by addr2line.
-func addr2line(t *testing.T, name string, list []uint64, demangled bool) [][]frame {
-	t.Helper()
-	arguments := []string{"-a", "-i", "-f", "-e", name}
-	if demangled {
-		arguments = append(arguments, "-C")
-	}
-	var input strings.Builder
-	for _, a := range list {
-		fmt.Fprintf(&input, "%#x\n", a)
-	}
-	cmd := exec.Command("addr2line", arguments...) //nolint:gosec // as above
-	cmd.Stdin = strings.NewReader(input.String())
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	var result [][]frame
-	scanner := bufio.NewScanner(bytes.NewReader(out))
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
-		if text := scanner.Text(); strings.HasPrefix(text, "0x") {
-			result = append(result, nil)
-			continue
-		}
-		function := scanner.Text()
-		scanner.Scan()
-		place, _, _ := strings.Cut(scanner.Text(), " (discriminator")
-		file, line, _ := cutLast(place, ":")
-		number, _ := strconv.Atoi(line) // "?" is none
-		if file == "??" {
-			file = ""
-		}
-		last := len(result) - 1
-		result[last] = append(result[last], frame{function, path.Clean(file), number})
-	}
-	return result
 }
 
 func cutLast(text, separator string) (before, after string, found bool) {
