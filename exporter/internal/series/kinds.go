@@ -9,7 +9,7 @@ var kinds = []struct {
 	kind  string
 	names []string
 }{
-	{"cpu", []string{"process_cpu", "itimer", "samples", "cpu-time", "cpu-samples"}},
+	{"cpu", []string{"process_cpu", "itimer", "samples", "cpu-time", "cpu-samples", "cpu-clock", "task-clock"}},
 	{"wall", []string{"wall-time"}},
 	{"heap", []string{
 		"memory", "inuse_space", "inuse_objects", "alloc_space", "alloc_objects", "space", "objects", "live",

@@ -18,7 +18,7 @@ import (
 // TestKinds: the kind of a profile is the same whatever client sent it. Types that no client uses for such a profile stay.
 func TestKinds(t *testing.T) {
 	for kind, types := range map[string]string{
-		"cpu":              "cpu process_cpu itimer samples cpu-time",
+		"cpu":              "cpu process_cpu itimer samples cpu-time cpu-clock",
 		"heap":             "heap memory inuse_space alloc_space space live heap-live-size",
 		"mutex":            "mutex delay contentions mutex_count",
 		"block":            "block block_duration",
