@@ -343,6 +343,10 @@ generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the gene
 	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.full.yaml|' $$(git ls-files '*/*/README.md')
 	@$(MAKE) format
 
+.PHONY: schema
+schema: ## Write the schemas of the components' configurations, config/schema.json for editors, and the golden errors of test/configuration
+	@$(GO) -C test test -count=1 ./configuration -update
+
 .PHONY: check-generated
 check-generated: ## Generate, and fail if that changed or added a file
 	@before=$$(git status --porcelain -uall; git diff HEAD | git hash-object --stdin); \

@@ -148,7 +148,7 @@ func typeSchema(t *testing.T, kind reflect.Type) *schema {
 	switch kind.Kind() {
 	case reflect.Bool:
 		return &schema{Type: "boolean"}
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
 		return &schema{Type: "integer"}
 	case reflect.Float64:
 		return &schema{Type: "number"}
