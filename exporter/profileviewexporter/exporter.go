@@ -122,10 +122,7 @@ func (v *viewExporter) restore(ctx context.Context) (err error) {
 	if err := v.telemetry.observeFiles(v.directory.store); err != nil {
 		return err
 	}
-	restoring, err := v.budget.Reserve(ctx, 0)
-	if err != nil {
-		return err
-	}
+	restoring := v.budget.Begin()
 	defer restoring.Release()
 	return v.directory.restore(ctx, v.store, v.cfg.MaxMemory, restoring.Meter(ctx, 0))
 }

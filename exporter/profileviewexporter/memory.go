@@ -19,10 +19,7 @@ const leastWork = 256 << 10
 // accounted gives each request a reservation, which it has until its answer is written.
 func (p *pages) accounted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reservation, err := p.budget.Reserve(r.Context(), 0)
-		if err != nil {
-			panic(http.ErrAbortHandler) // 0 bytes are always free: the client has left.
-		}
+		reservation := p.budget.Begin()
 		defer reservation.Release()
 		next.ServeHTTP(w, r.WithContext(memory.NewContext(r.Context(), reservation)))
 	})

@@ -89,10 +89,9 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.
 		return nil, err
 	}
 	message := messageMemory((1+readCopies)*int64(len(plain)), counted)
-	if err := request.Grow(r.Context(), requestBytes+message); err != nil {
+	if err := request.Resize(r.Context(), requestBytes+message); err != nil {
 		return nil, err
 	}
-	request.Shrink(requestBytes + message)
 	if mediaType == protoType && strings.HasSuffix(r.URL.Path, profilesPath) {
 		otlpwire.ClearKeyReferences(plain)
 	}

@@ -69,7 +69,7 @@ func (b *Budget) Used() (used, peak int64) {
 // Reserve returns a new reservation of this many bytes, which the caller must release. It waits until the bytes are free, at most
 // for the wait of the budget or until ctx ends. The error wraps [ErrTooLarge], [ErrExhausted] or [ErrCanceled].
 func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error) {
-	r := b.begin()
+	r := b.Begin()
 	if err := r.Grow(ctx, bytes); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (b *Budget) Count(bytes int64) {
 	case bytes > 0:
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		counted := b.begin()
+		counted := b.Begin()
 		if counted.Grow(ctx, bytes) == nil {
 			return // It is never released, only counted.
 		}
@@ -97,7 +97,8 @@ func (b *Budget) Count(bytes int64) {
 	b.serve()
 }
 
-func (b *Budget) begin() *Reservation {
+// Begin returns a new reservation without any bytes, which the caller must release.
+func (b *Budget) Begin() *Reservation {
 	if b == nil {
 		return nil
 	}

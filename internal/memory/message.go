@@ -40,7 +40,7 @@ func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Con
 	}
 	r := b.handedOver(pd).Retain()
 	if r == nil {
-		r = b.begin()
+		r = b.Begin()
 	}
 	if err := r.Grow(ctx, MessageFactor*size.Of(pd)); err != nil {
 		r.Release()

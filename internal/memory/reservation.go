@@ -77,6 +77,12 @@ func (r *Reservation) shrink(total int64) {
 	}
 }
 
+// Resize changes the reservation to this total number of bytes. It waits and fails as [Reservation.Grow] does.
+func (r *Reservation) Resize(ctx context.Context, total int64) error {
+	r.Shrink(total)
+	return r.Grow(ctx, total)
+}
+
 // Split moves at most this many bytes to a new reservation, for a message that outlives its request. The caller must release it.
 func (r *Reservation) Split(bytes int64) (part *Reservation) {
 	r.locked(func() {

@@ -54,10 +54,7 @@ func (t *Translator) Translate(
 ) error {
 	reservation := memory.FromContext(ctx)
 	if reservation == nil {
-		var err error
-		if reservation, err = t.budget.Load().Reserve(ctx, 0); err != nil {
-			return err
-		}
+		reservation = t.budget.Load().Begin()
 		defer reservation.Release()
 	}
 	before := reservation.Bytes()
@@ -82,7 +79,7 @@ func (t *Translator) Translate(
 	}
 	held := memory.MessageFactor * result.MessageBytes
 	if exhausted == nil {
-		exhausted = reservation.Grow(ctx, before+held)
+		exhausted = reservation.Resize(ctx, before+held)
 	}
 	if exhausted != nil {
 		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
@@ -91,7 +88,6 @@ func (t *Translator) Translate(
 	if result.Records > 0 {
 		t.metrics.count(ctx, &result, time.Since(start))
 	}
-	reservation.Shrink(before + held)
 	message := reservation.Split(held)
 	defer message.Release()
 	return next(memory.NewContext(ctx, message), profiles, &result)

@@ -54,9 +54,5 @@ func (m *requestMemory) inflate(body []byte, limit int) ([]byte, error) {
 
 // keepOnly holds exactly this many bytes and the base, instead of everything before. Content that was read must not be used afterwards.
 func (m *requestMemory) keepOnly(ctx context.Context, bytes int64) error {
-	if err := m.arrival.Grow(ctx, m.base+bytes); err != nil {
-		return err
-	}
-	m.arrival.Shrink(m.base + bytes)
-	return nil
+	return m.arrival.Resize(ctx, m.base+bytes)
 }

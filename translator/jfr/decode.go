@@ -41,8 +41,8 @@ func NewDecoder(opts Options) *Decoder {
 // resource, one scope, and a profile for each kind of event and value that occurs. It shares no memory with payload. Equal recordings
 // with equal sources get equal profile ids.
 //
-// The error wraps [ErrMalformed] or [ErrTooLarge], or is the error of src.Reserve. With an error, the profiles are empty, and the
-// statistics have only InflatedBytes.
+// The error wraps [ErrMalformed] or [ErrTooLarge], or is that of the source. With an error, the profiles are empty, and the statistics
+// have only InflatedBytes.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, Stats, error) {
 	t := d.memory.Get()
 	if t == nil {

@@ -8,11 +8,14 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
-// need reserves bytes beside the dictionary and what is in use. It reports false after an error.
+// need is [meter.Meter.Need] beside the dictionary and what is in use. It reports false after an error.
 func (t *decoding) need(bytes int64) bool {
 	// When a table of the dictionary grows, its old memory is garbage, but may not be free yet.
 	return t.meter.Need(growing*t.dict.Bytes()+bytes) == nil
 }
+
+// use is need for bytes that stay in use.
+func (t *decoding) use(bytes int64) bool { return t.need(bytes) && t.meter.Use(bytes) == nil }
 
 // spendText counts the text of functions and attributes, and reports false above the limit: a few bytes of a recording can repeat a
 // long string often.

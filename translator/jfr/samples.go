@@ -113,10 +113,9 @@ func (t *decoding) threadAttributes(id uint64) []int32 {
 	if constant.Index != 0 {
 		return t.threads[constant.Index-1]
 	}
-	if !t.need(3*dictionary.AttributeBytes + threadBytes) {
+	if !t.need(3*dictionary.AttributeBytes+threadBytes) || !t.use(threadBytes) {
 		return nil
 	}
-	_ = t.meter.Use(threadBytes) // It is reserved.
 	thread := t.chunk.Values(reader.Threads, constant)
 	attributes := make([]int32, 0, 3)
 	if id := thread[reader.JavaThreadID]; id != 0 {

@@ -35,10 +35,9 @@ const scopeBytes = 3 * 3 * 48
 
 // addScope adds the scope of an event. An event of Datadog can have its ids as numbers.
 func (t *decoding) addScope(r role, v *reader.Values) {
-	if !t.need(scopeBytes) {
+	if !t.use(scopeBytes) {
 		return
 	}
-	_ = t.meter.Use(scopeBytes) // It is reserved.
 	s := scope{thread: v[reader.Thread], end: untilNext}
 	s.start, _ = t.clock.time(v[reader.StartTime])
 	if r == scoped {

@@ -145,8 +145,8 @@ func (t *decoding) appendSymbol(id uint64) {
 	}
 }
 
-// appendText appends a text of the chunk to t.text, if its memory can be reserved: twice for the buffer, once in the
-// dictionary, and once to normalize a name.
+// appendText appends a text of the chunk to t.text, if there is memory: twice for the buffer, once in the dictionary, and once to
+// normalize a name.
 func (t *decoding) appendText(at uint64) {
 	if n := t.chunk.TextBytes(at); t.spendText(n) && t.need(4*int64(n)) {
 		t.text = t.chunk.AppendText(t.text, at, n)

@@ -15,7 +15,7 @@ import (
 )
 
 // survey counts the events of all chunks, reads their settings, and finds when threads worked on which span. Both can be written after
-// the samples that they are for. It reserves the memory for the events.
+// the samples that they are for.
 func (t *decoding) survey() error {
 	t.settings = make([]settings, 0, len(t.chunks))
 	t.firstSettings = make([]int, 0, len(t.chunks)+1)
@@ -56,7 +56,7 @@ func (t *decoding) survey() error {
 	return t.plan(values)
 }
 
-// plan reserves the memory of the lists of events, and begins the lists. expected has the number of events with values.
+// plan begins the lists of events. expected has the number of events with values.
 func (t *decoding) plan(expected [numKinds]int) error {
 	expected[kindCPU] = t.counts[executionSample] + t.counts[cpuTimeSample] + t.counts[datadogCPUSample]
 	expected[kindWall] = t.counts[wallClockSample] + t.counts[nativeMethodSample] + t.counts[datadogWallSample]

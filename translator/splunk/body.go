@@ -69,7 +69,7 @@ func (t *decoding) copyBody() *refusal {
 	case size > limit:
 		return tooLarge("bytes of the body before base64", size, limit)
 	}
-	if refused := t.reserveBody(size); refused != nil {
+	if refused := t.needBody(size); refused != nil {
 		return refused
 	}
 	switch {
@@ -130,7 +130,7 @@ func (t *decoding) unpackPprof() *refusal {
 		if size := decodedLen(t.body, limit); size > limit {
 			return tooLarge("bytes of the body behind base64", size, limit)
 		}
-		if refused := t.reserveBody(2 * base64.StdEncoding.DecodedLen(len(t.body))); refused != nil {
+		if refused := t.needBody(2 * base64.StdEncoding.DecodedLen(len(t.body))); refused != nil {
 			return refused
 		}
 		var err error

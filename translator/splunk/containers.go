@@ -33,9 +33,9 @@ type resourceEntry struct {
 	// hash is the beginning of all profile ids of the resource, made on second use. hashed is true after the first.
 	hash   profileid.Hash
 	hashed bool
-	size   containerSize
-	// made is true after the target is made, reserved after its memory is reserved.
-	made, reserved bool
+	// size is zero after its memory is in use. made is true after the target is made.
+	size containerSize
+	made bool
 }
 
 // scopeEntry is a scope of a resource and its scope in the result. Equal scopes share one entry.
@@ -45,10 +45,10 @@ type scopeEntry struct {
 	// refused is the reason why all records of the scope are refused, or nil.
 	refused *refusal
 	groups  map[groupKey]*textGroup
-	size    containerSize
 	target  pprofile.ScopeProfiles
-	// made is true after the target is made, reserved after its memory is reserved.
-	made, reserved bool
+	// size and made are as in resourceEntry.
+	size containerSize
+	made bool
 }
 
 func (t *decoding) enterResource(resource plog.ResourceLogs) {

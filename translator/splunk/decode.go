@@ -114,7 +114,7 @@ func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
 	if refused := checkDepth("record", log.Attributes()); refused != nil {
 		return refused
 	}
-	if refused := t.reserveContainers(); refused != nil {
+	if refused := t.needContainers(); refused != nil {
 		return refused
 	}
 	t.record = readRecord(log, t)

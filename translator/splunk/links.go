@@ -58,7 +58,7 @@ func (t *decoding) findLink() (link int32, traceLabel, spanLabel int) {
 		if found.SpanID.IsEmpty() {
 			spanLabel = -1
 		}
-		t.reserve(dictionary.LinkBytes)
+		t.need(dictionary.LinkBytes)
 		return t.dict.Link(found), traceLabel, spanLabel
 	}
 	return 0, -1, -1

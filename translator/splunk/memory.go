@@ -25,19 +25,19 @@ type requestMemory struct {
 	body, record int64
 }
 
-// reserve reserves this many bytes beside those in use, before they are allocated. It reports whether it succeeded.
-func (t *decoding) reserve(bytes int64) bool {
+// need is [meter.Meter.Need] beside what the record and the dictionary use. It reports whether there is memory.
+func (t *decoding) need(bytes int64) bool {
 	m := &t.memory
 	return m.Need(max(m.body, m.record)+t.dict.Bytes()+bytes) == nil
 }
 
-// keep counts bytes that are reserved as in use, for the message and beside it.
-func (t *decoding) keep(message, working int64) {
+// use counts bytes that were needed as in use, for the message and beside it.
+func (t *decoding) use(message, working int64) {
 	_ = t.memory.Use(message + working)
 	t.memory.message += message
 }
 
-// memoryRefusal returns the refusal of a record whose memory cannot be reserved.
+// memoryRefusal returns the refusal of a record for which there is no memory.
 func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.memory.Err()} }
 
 // leaveEntries refuses a pprof for memory after it has added entries to the dictionary. They are removed at the end, for all records
@@ -51,9 +51,9 @@ func (t *decoding) leaveEntries() *refusal {
 // forgetFrameTypes makes the next record add its frame types again.
 func (t *decoding) forgetFrameTypes() { t.native, t.resource.frameType = 0, 0 }
 
-// reserveBody reserves memory for a form of the body, in addition to the forms before it.
-func (t *decoding) reserveBody(bytes int) *refusal {
-	if !t.reserve(int64(bytes)) {
+// needBody is for a form of the body, in addition to the forms before it.
+func (t *decoding) needBody(bytes int) *refusal {
+	if !t.need(int64(bytes)) {
 		return t.memoryRefusal()
 	}
 	t.memory.body += int64(bytes)
@@ -90,22 +90,15 @@ func sizeOfScope(logs plog.ScopeLogs) containerSize {
 	}
 }
 
-// reserveContainers reserves memory for the resource and the scope of a record, once.
-func (t *decoding) reserveContainers() *refusal {
-	s, r := t.scope, t.scope.resource
-	var size containerSize
-	if !r.reserved {
-		size = r.size
-	}
-	if !s.reserved {
-		size.message += s.size.message
-		size.working += s.size.working
-	}
-	if !t.reserve(size.message + size.working) {
+// needContainers is for the resource and the scope of a record, once.
+func (t *decoding) needContainers() *refusal {
+	scope, resource := &t.scope.size, &t.scope.resource.size
+	message, working := resource.message+scope.message, resource.working+scope.working
+	if !t.need(message + working) {
 		return t.memoryRefusal()
 	}
-	t.keep(size.message, size.working)
-	r.reserved, s.reserved = true, true
+	t.use(message, working)
+	*resource, *scope = containerSize{}, containerSize{}
 	return nil
 }
 
@@ -121,9 +114,9 @@ const (
 	stringBytes          = 12 + 32 // what labels know of a string, and its place in keySet while that grows
 )
 
-// reserveTables reserves the memory that the sizes of the pprof's tables require: working memory, the samples of the
-// message, and the largest dictionary that can result. Attributes are reserved one by one.
-func (t *decoding) reserveTables(columns int) *refusal {
+// needTables is for what the sizes of the pprof's tables require: working memory, the samples of the message, and the largest
+// dictionary that can result, without attributes.
+func (t *decoding) needTables(columns int) *refusal {
 	w, c := &t.wire, &t.memory
 	sizes := dictionary.Lengths{
 		dictionary.Strings: w.NumStrings(), dictionary.Functions: len(w.Functions), dictionary.Mappings: min(len(w.Mappings), len(w.Locations)),
@@ -141,10 +134,10 @@ func (t *decoding) reserveTables(columns int) *refusal {
 	}
 	c.record += 4 * t.allLabels() // for the events
 	text := 3 * int64(w.StringBytes())
-	if !t.reserve(message + 2*sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text) {
+	if !t.need(message + 2*sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text) {
 		return t.memoryRefusal()
 	}
-	t.keep(message, 0)
+	t.use(message, 0)
 	return nil
 }
 
@@ -161,8 +154,8 @@ func (t *decoding) allLabels() (n int64) {
 	return n
 }
 
-// reserveText reserves the memory for the translation of a text record, and for its group if that is new.
-func (t *decoding) reserveText(newGroup bool) *refusal {
+// needText is for the translation of a text record, and for its group if that is new.
+func (t *decoding) needText(newGroup bool) *refusal {
 	n := len(t.text.frames)
 	sizes := dictionary.Lengths{dictionary.Strings: 2 * n, dictionary.Functions: n, dictionary.Locations: n, dictionary.Stacks: 1}
 	message := t.recordAttributeBytes() + sampleBytes + eventBytes
@@ -171,10 +164,10 @@ func (t *decoding) reserveText(newGroup bool) *refusal {
 		message += profileBytes
 		working = groupBytes
 	}
-	if !t.reserve(message + working + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
+	if !t.need(message + working + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
 		return t.memoryRefusal()
 	}
-	t.keep(message, working)
+	t.use(message, working)
 	return nil
 }
 

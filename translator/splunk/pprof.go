@@ -35,7 +35,7 @@ func (t *decoding) translatePprof() *refusal {
 	defer w.Reset()
 	limits := t.opts.Limits.wire(t.samplesLeft)
 	limits.Memory = meter.New(0, func(total int64) error {
-		t.reserve(total)
+		t.need(total)
 		return t.memory.Err()
 	})
 	if err := w.ReadRepeats(t.pprof, limits); err != nil {
@@ -48,7 +48,7 @@ func (t *decoding) translatePprof() *refusal {
 	if refused != nil {
 		return refused
 	}
-	if refused := t.reserveTables(columns); refused != nil {
+	if refused := t.needTables(columns); refused != nil {
 		return refused
 	}
 	repeated, err := t.tables.Resolve(w, t.dict, rules{t})

@@ -81,7 +81,7 @@ func (t *decoding) decodeText() *refusal {
 		return refused
 	}
 	key := t.record.groupKey()
-	if refused := t.reserveText(t.scope.groups[key] == nil); refused != nil {
+	if refused := t.needText(t.scope.groups[key] == nil); refused != nil {
 		return refused
 	}
 	t.result.TextRecords++

@@ -10,7 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The classes of errors of a payload. Test for them with errors.Is.
+// The classes of errors that the decoders of texts return, beside the errors of the source. Test for them with errors.Is.
 var (
 	// ErrMalformed reports that the payload violates the format. The error has the position: line and column, or byte, or the number
 	// of the profile and its event.

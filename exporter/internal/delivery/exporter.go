@@ -169,10 +169,7 @@ func (e *Exporter) export(ctx context.Context, r xexporterhelper.Request) error 
 	one := r.(*request)
 	reservation := one.reservation
 	if reservation == nil {
-		var err error
-		if reservation, err = e.budget.Reserve(ctx, 0); err != nil {
-			return err
-		}
+		reservation = e.budget.Begin()
 		defer reservation.Release()
 		reservation.Accept()
 		if err := reservation.Grow(ctx, memory.MessageFactor*size.Of(one.profiles)); err != nil {

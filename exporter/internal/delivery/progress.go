@@ -54,8 +54,7 @@ func (p *Progress) Part(ctx context.Context) func(bytes int64) error {
 	part := p.message.Split(0)
 	p.parts = append(p.parts, part)
 	return func(bytes int64) error {
-		part.Shrink(bytes)
-		err := part.Grow(ctx, bytes)
+		err := part.Resize(ctx, bytes)
 		if errors.Is(err, memory.ErrTooLarge) {
 			err = fmt.Errorf("%w: %w", pprof.ErrTooLarge, err)
 		}

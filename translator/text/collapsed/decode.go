@@ -45,8 +45,6 @@ const payloadFormat = "collapsed"
 // Decode translates one payload: plain, in gzip or in zstd. The result has one profile. Its sample type is the first one
 // in src.SampleTypes, that of the mode of Austin, or samples/count. The result shares no memory with payload. Equal stacks become one sample. The
 // format has no times.
-//
-// The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options.Options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period)), hasType: len(src.SampleTypes) > 0}

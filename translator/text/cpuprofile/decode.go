@@ -28,8 +28,6 @@ const payloadFormat = "cpuprofile"
 //
 // V8 counts times from the boot of the machine. Then the profile has a duration, but no time. Times after the year 2000 are wall-clock
 // times. Then samples have timestamps.
-//
-// The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}

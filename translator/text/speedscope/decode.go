@@ -23,8 +23,6 @@ const payloadFormat = "speedscope"
 // Values in a unit of time become nanoseconds, with the type wall. Bytes have the type space. Values without a unit are
 // counts of samples. If the first of src.SampleTypes has the same unit, it replaces the type. The format has no absolute
 // times.
-//
-// The error is [text.ErrMalformed], [text.ErrTooLarge], or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}

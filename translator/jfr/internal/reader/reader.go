@@ -161,7 +161,7 @@ func (r *reader) readHeader() (size, pools, metadata int) {
 	return size, pools, metadata
 }
 
-// need reserves memory, and reports false if it is refused.
+// need adds bytes to those that were needed. It reports false after an error.
 func (r *reader) need(bytes int64) bool {
 	r.total += bytes
 	if r.err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/message"
 )
 
-// workOfReserve is the work of a call of [Builder.Reserve] beside its bytes.
-const workOfReserve = 256
+// workOfNeed is the work of a call of [Builder.Need] beside its bytes.
+const workOfNeed = 256
 
 // Upper bounds, in bytes, for what one new entry adds to the builder and the message before the dictionary counts it.
 // They include the growth of tables.
@@ -27,16 +27,15 @@ const (
 // growth is the factor by which the memory of the dictionary can exceed its size while its tables grow.
 const growth = 2
 
-// Reserve reserves this many bytes in addition to all memory that was added and kept. Call it before allocating the
-// memory.
-func (b *Builder) Reserve(bytes int64) {
+// Need is [meter.Meter.Need] beside the dictionary and what is in use.
+func (b *Builder) Need(bytes int64) {
 	if b.src.Reserve == nil {
 		return
 	}
 	if b.err == nil {
 		b.Fail(b.meter.Need(growth*b.dict.Bytes() + bytes))
 	}
-	b.Advance(bytes + workOfReserve)
+	b.Advance(bytes + workOfNeed)
 }
 
 // Advance counts bytes that were read, or as much other work. A reader calls it where it can read much without adding anything. The
@@ -55,17 +54,16 @@ func (b *Builder) Continue() error {
 	return b.err
 }
 
-// keep reserves bytes of the message, and working memory of the builder and the reader, garbage included, until Decode returns.
-func (b *Builder) keep(message, working int64) {
-	b.Reserve(message + working)
+// use is for bytes of the message, and working memory of the builder and the reader, garbage included, until Decode returns.
+func (b *Builder) use(message, working int64) {
+	b.Need(message + working)
 	if b.err == nil {
 		b.Fail(b.meter.Use(message + working))
 		b.message += message
 	}
 }
 
-// Append appends items to a list that a reader keeps, and reserves the memory first. On an error it returns the list
-// unchanged.
+// Append appends items to a list that a reader keeps, if there is memory. On an error it returns the list unchanged.
 func Append[T any](b *Builder, list []T, items ...T) []T {
 	if free := cap(list) - len(list); free < len(items) {
 		if list = Grow(b, list, max(len(items), len(list), 16)); b.err != nil {
@@ -75,14 +73,13 @@ func Append[T any](b *Builder, list []T, items ...T) []T {
 	return append(list, items...)
 }
 
-// Grow increases the capacity of a list by so many items, and reserves the memory first. On an error it returns the list
-// unchanged.
+// Grow increases the capacity of a list by so many items, if there is memory. On an error it returns the list unchanged.
 func Grow[T any](b *Builder, list []T, more int) []T {
 	if cap(list)-len(list) >= more {
 		return list
 	}
 	// The list is copied to a larger one. Size classes round it up.
-	b.keep(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
+	b.use(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
 	if b.err != nil {
 		return list
 	}

@@ -46,9 +46,9 @@ func (b *Builder) SampleType(t pprof.ValueType) pprof.ValueType {
 
 // AddProfile adds a profile without samples.
 func (b *Builder) AddProfile(p Profile) *Profile {
-	b.keep(profileBytes+int64(len(p.Name)), profileTableBytes+int64(len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
+	b.use(profileBytes+int64(len(p.Name)), profileTableBytes+int64(len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
 	if b.options.IncludeOriginalPayload {
-		b.keep(int64(len(b.payload)), 0)
+		b.use(int64(len(b.payload)), 0)
 	}
 	if len(b.profiles) >= pprof.MaxSampleTypes {
 		b.Fail(TooLarge("profiles, which count as sample types,", len(b.profiles)+1, pprof.MaxSampleTypes))
@@ -81,7 +81,7 @@ func (p *Profile) Add(stack int32, attributes []int32, value int64) {
 
 // AddEvent adds an event. time is in nanoseconds since 1970. A profile must have only events, or none.
 func (p *Profile) AddEvent(stack int32, attributes []int32, value int64, time uint64) {
-	p.builder.keep(eventBytes, eventTableBytes)
+	p.builder.use(eventBytes, eventTableBytes)
 	if sample, ok := p.sample(stack, attributes); ok {
 		p.events.Add(message.Event{Sample: int32(sample), Time: time, Value: value})
 		p.first, p.last = min(p.first, time), max(p.last, time)
@@ -92,14 +92,14 @@ func (p *Profile) AddEvent(stack int32, attributes []int32, value int64, time ui
 func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) {
 	b := p.builder
 	message, table := sampleBytes+attributeBytes*int64(len(attributes)), sampleTableBytes+attributeTableBytes*int64(len(attributes))
-	b.Reserve(message + table)
+	b.Need(message + table)
 	if b.err != nil {
 		return 0, false
 	}
 	b.stats.Samples++
 	number, added := p.events.Samples.Index(dictionary.SampleIdentity{Stack: stack}, attributes)
 	if added {
-		b.keep(message, table)
+		b.use(message, table)
 		p.sums = append(p.sums, 0)
 		if b.stats.OTLPSamples++; b.stats.OTLPSamples > b.options.Limits.Samples {
 			b.Fail(TooLarge("samples", b.stats.OTLPSamples, b.options.Limits.Samples))
