@@ -9,17 +9,16 @@ import (
 	"strings"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/datadog"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const (
 	attributeContainerID = "container.id"
 
-	fieldEvent  = "event"
-	suffixPprof = ".pprof"
-	suffixJFR   = ".jfr"
-
+	fieldEvent = "event"
 	// datadogOtherParts is the number of parts that an upload can have in addition to its profiles.
 	datadogOtherParts = 32
 )
@@ -42,7 +41,7 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	case err != nil:
 		return err
 	case !isForm:
-		return refuse(classUnknownFormat, "Content-Type %.64q is not supported, only multipart/form-data is", r.Header.Get("Content-Type"))
+		return refusal.New(refusal.UnknownFormat, "Content-Type %.64q is not supported, only multipart/form-data is", r.Header.Get("Content-Type"))
 	}
 	if err := checkEncoding(r, body); err != nil {
 		return err
@@ -88,13 +87,13 @@ func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u u
 				return err
 			}
 			err = fields.SetField(part.name, string(part.content))
-		case strings.HasSuffix(name, suffixPprof), strings.HasSuffix(name, suffixJFR):
+		case strings.HasSuffix(name, format.SuffixPprof), strings.HasSuffix(name, format.SuffixJFR):
 			u.profiles = append(u.profiles, part)
 		default:
 			u.ignored++
 		}
 		if err != nil {
-			return refuse(malformedUnless(err), "%w", err)
+			return refusal.New(refusal.MalformedUnless(err), "%w", err)
 		}
 		return nil
 	})
@@ -122,11 +121,11 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 		if name := profileNameOf(attachmentName(part)); name != "" {
 			ofPart.ProfileName = name
 		}
-		format := payloadFormat(containerFormat{content: s.pprof, suffix: suffixPprof, limit: s.intake.limits.InflatedBytes})
-		if strings.HasSuffix(attachmentName(part), suffixJFR) {
-			format = s.intake.jfrFormat(nil, 0)
+		as := s.intake.formats.Container(s.pprof, format.SuffixPprof)
+		if strings.HasSuffix(attachmentName(part), format.SuffixJFR) {
+			as = s.intake.formats.JFR(nil, 0)
 		}
-		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: format, content: part.content, source: ofPart, times: span}); err != nil {
+		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: as, content: part.content, source: ofPart, times: span}); err != nil {
 			return err
 		}
 	}
@@ -135,7 +134,7 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 
 // profileNameOf returns the name of the profile in an attachment. It omits the prefix delta-, which most profiles have.
 func profileNameOf(attachment string) string {
-	name := strings.TrimPrefix(strings.TrimSuffix(attachment, suffixPprof), "delta-")
+	name := strings.TrimPrefix(strings.TrimSuffix(attachment, format.SuffixPprof), "delta-")
 	if name == "auto" || name == "profile" || len(name) > label.MaxNameBytes {
 		return ""
 	}

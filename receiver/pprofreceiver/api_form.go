@@ -9,6 +9,8 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 const (
@@ -37,11 +39,11 @@ func formBoundary(contentType string) (boundary string, isForm bool, err error) 
 		return "", false, nil
 	}
 	if err != nil {
-		return "", true, refuse(classMalformed, "cannot read the Content-Type of the form: %w", err)
+		return "", true, refusal.New(refusal.Malformed, "cannot read the Content-Type of the form: %w", err)
 	}
 	boundary = parameters["boundary"]
 	if length := len(boundary); length == 0 || length > maxBoundary {
-		return "", true, refuse(classMalformed, "the boundary of the form has %d characters, it must have 1 to %d", length, maxBoundary)
+		return "", true, refusal.New(refusal.Malformed, "the boundary of the form has %d characters, it must have 1 to %d", length, maxBoundary)
 	}
 	return boundary, true, nil
 }
@@ -64,17 +66,17 @@ func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxPar
 			return nil
 		}
 		if err != nil {
-			return refuse(classMalformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
+			return refusal.New(refusal.Malformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
 		}
 		if number > maxParts {
-			return refuse(classTooLarge, "the form has more than %d parts", maxParts)
+			return refusal.New(refusal.TooLarge, "the form has more than %d parts", maxParts)
 		}
 		if headerLength(part) > maxPartHeader {
-			return refuse(classTooLarge, "the header of part %d of the form has more than %d bytes", number, maxPartHeader)
+			return refusal.New(refusal.TooLarge, "the header of part %d of the form has more than %d bytes", number, maxPartHeader)
 		}
 		content, err := readPart(part, body)
 		if err != nil {
-			return refuse(classMalformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
+			return refusal.New(refusal.Malformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
 		}
 		body = body[len(content):]
 		if err := read(formPart{name: part.FormName(), fileName: part.FileName(), content: content}); err != nil {

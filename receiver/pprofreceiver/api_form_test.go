@@ -17,6 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // formParts reads a form with the boundary b.
@@ -57,21 +58,21 @@ func TestFormParts(t *testing.T) {
 func TestFormRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want class
+		want refusal.Class
 		says string
 	}{
-		"nothing":           {want: classMalformed, says: `boundary "b"`},
-		"another boundary":  {text: "--c\n\n1\n--c--", want: classMalformed, says: `boundary "b"`},
-		"truncated content": {text: "--b\nContent-Disposition: form-data; name=profile\n\n1", want: classMalformed, says: `part 1 of the form, "profile"`},
-		"truncated header":  {text: "--b\nContent-Disposition: form-data", want: classMalformed, says: "part 1"},
-		"no header line":    {text: "--b\nnonsense\n\n1\n--b--", want: classMalformed, says: "part 1"},
-		"long header":       {text: "--b\n\n1\n--b\nX: " + strings.Repeat("x", maxPartHeader) + "\n\n1\n--b--", want: classTooLarge, says: "part 2 of the form has more than 8192 bytes"},
-		"many parts":        {text: strings.Repeat("--b\n\n1\n", 11) + "--b--", want: classTooLarge, says: "more than 10 parts"},
+		"nothing":           {want: refusal.Malformed, says: `boundary "b"`},
+		"another boundary":  {text: "--c\n\n1\n--c--", want: refusal.Malformed, says: `boundary "b"`},
+		"truncated content": {text: "--b\nContent-Disposition: form-data; name=profile\n\n1", want: refusal.Malformed, says: `part 1 of the form, "profile"`},
+		"truncated header":  {text: "--b\nContent-Disposition: form-data", want: refusal.Malformed, says: "part 1"},
+		"no header line":    {text: "--b\nnonsense\n\n1\n--b--", want: refusal.Malformed, says: "part 1"},
+		"long header":       {text: "--b\n\n1\n--b\nX: " + strings.Repeat("x", maxPartHeader) + "\n\n1\n--b--", want: refusal.TooLarge, says: "part 2 of the form has more than 8192 bytes"},
+		"many parts":        {text: strings.Repeat("--b\n\n1\n", 11) + "--b--", want: refusal.TooLarge, says: "more than 10 parts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := formParts(t, []byte(strings.ReplaceAll(c.text, "\n", "\r\n")), 10)
 			require.ErrorContains(t, err, c.says)
-			assert.Equal(t, c.want, classify(err))
+			assert.Equal(t, c.want, refusal.Of(err))
 		})
 	}
 }

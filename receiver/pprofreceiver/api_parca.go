@@ -32,5 +32,5 @@ func failParca(w http.ResponseWriter, r *http.Request, f failure) {
 		failCall(w, r, f)
 		return
 	}
-	failJSON(w, f.status, map[string]any{"code": f.code.number, "message": f.text, "details": []any{}})
+	failJSON(w, f.Status, map[string]any{"code": f.Code.Number, "message": f.text, "details": []any{}})
 }

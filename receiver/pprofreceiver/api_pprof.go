@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -28,7 +30,7 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 		return err
 	}
 	if mediaType(r) == typeForm {
-		return refuse(classUnknownFormat, "a form is not supported here, only a profile as the body; /ingest takes forms of Pyroscope's clients")
+		return refusal.New(refusal.UnknownFormat, "a form is not supported here, only a profile as the body; /ingest takes forms of Pyroscope's clients")
 	}
 	source, err := s.newSource(r)
 	if err != nil {
@@ -37,11 +39,11 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 	if err := checkParameters(r.URL.RawQuery); err != nil {
 		return err
 	}
-	format, err := s.queryFormat(&source, r.URL.Query())
+	as, err := s.queryFormat(&source, r.URL.Query())
 	if err != nil {
 		return err
 	}
-	return payloads.add(ctx, payload{format: format, content: body, source: source})
+	return payloads.add(ctx, payload{format: as, content: body, source: source})
 }
 
 // checkParameters refuses unknown parameters: with a misspelled one, the profile would be of another service.
@@ -52,36 +54,36 @@ func checkParameters(query string) error {
 			err = configcheck.Parameter(name, queryParameters)
 		}
 		if err != nil {
-			return refuse(classBadQuery, "%w", err)
+			return refusal.New(refusal.BadQuery, "%w", err)
 		}
 	}
 	return nil
 }
 
 // queryFormat returns the format that the query names. If the values have no type, the query can name it, too.
-func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFormat, error) {
+func (s *server) queryFormat(source *pprof.Source, query url.Values) (format.Format, error) {
 	if named := query.Get(querySampleType); named != "" {
 		if err := label.Check(querySampleType, named); err != nil {
 			return nil, err
 		}
 		sampleType, unit, found := strings.Cut(label.ValidText(named), "/")
 		if !found || sampleType == "" || unit == "" {
-			return nil, refuse(classBadQuery, "%s %.64q is not a type and a unit, such as cpu/nanoseconds", querySampleType, named)
+			return nil, refusal.New(refusal.BadQuery, "%s %.64q is not a type and a unit, such as cpu/nanoseconds", querySampleType, named)
 		}
 		source.SampleTypes = []pprof.ValueType{{Type: sampleType, Unit: unit}}
 	}
 	switch name := query.Get(queryFormat); name {
 	case "":
-		return unnamedFormat{in: s.intake, pprof: s.pprof}, nil
-	case formatPprof:
+		return s.intake.formats.Unnamed(s.pprof), nil
+	case format.NamePprof:
 		return s.pprof, nil
-	case formatJFR:
-		return s.intake.jfrFormat(nil, 0), nil
+	case format.NameJFR:
+		return s.intake.formats.JFR(nil, 0), nil
 	default:
-		named := findFormat(name)
-		if named == nil {
-			return nil, unknownFormat(name)
+		named, err := format.Find(name)
+		if err != nil {
+			return nil, err
 		}
-		return s.intake.textFormat(named, 0), nil
+		return s.intake.formats.Text(named, 0), nil
 	}
 }

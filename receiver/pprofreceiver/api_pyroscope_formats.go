@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 )
@@ -20,7 +22,7 @@ const defaultSampleRate = 100
 
 // ingestFormat returns the format of a request. The parameter format or the Content-Type names it. Without a name it is
 // pprof, unless the body looks like collapsed stacks, which are Pyroscope's default.
-func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentType string, body []byte) (payloadFormat, error) {
+func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentType string, body []byte) (format.Format, error) {
 	name := query.Get("format")
 	if name == "" {
 		// Pyroscope's clients used this before the parameter existed.
@@ -28,34 +30,33 @@ func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentTyp
 	}
 	isForm := strings.Contains(strings.ToLower(contentType), typeForm)
 	switch {
-	case name == formatJFR:
+	case name == format.NameJFR:
 		return s.recordingFormat(nil, query), nil
-	case name == formatPprof, name == "" && (isForm || !collapsed.IsText(body)):
+	case name == format.NamePprof, name == "" && (isForm || !collapsed.IsText(body)):
 		return s.pprof, nil
 	case name == "":
-		name = formatFolded
+		name = format.NameFolded
 	}
-	named := findFormat(name)
-	if named == nil {
-		return nil, unknownFormat(name)
+	named, err := format.Find(name)
+	if err != nil {
+		return nil, err
 	}
 	period := int64(0)
-	if named.takesType {
-		var err error
+	if named.TakesType {
 		if period, err = setFromCounts(source, query); err != nil {
 			return nil, err
 		}
 	}
-	return s.intake.textFormat(named, period), nil
+	return s.intake.formats.Text(named, period), nil
 }
 
 // recordingFormat returns the format of a recording with these labels. The query has the sample rate for recordings without one.
-func (s *server) recordingFormat(labels []byte, query url.Values) payloadFormat {
+func (s *server) recordingFormat(labels []byte, query url.Values) format.Format {
 	rate, err := strconv.ParseInt(query.Get("sampleRate"), 10, 64)
 	if err != nil || rate <= 0 || rate > int64(time.Second) {
 		rate = defaultSampleRate
 	}
-	return s.intake.jfrFormat(labels, time.Second/time.Duration(rate))
+	return s.intake.formats.JFR(labels, time.Second/time.Duration(rate))
 }
 
 // setFromCounts sets the type of values from the query, for formats without a type. If the name of the application ends
@@ -63,11 +64,11 @@ func (s *server) recordingFormat(labels []byte, query url.Values) payloadFormat 
 func setFromCounts(source *pprof.Source, query url.Values) (period int64, err error) {
 	app, _, err := pyroscope.ParseName(query.Get("name"))
 	if err != nil {
-		return 0, refuse(classBadQuery, "%w", err)
+		return 0, refusal.New(refusal.BadQuery, "%w", err)
 	}
 	counts, err := pyroscope.ParseCounts(app, query.Get("units"), query.Get("sampleRate"), query.Get("aggregationType"))
 	if err != nil {
-		return 0, refuse(classBadQuery, "%w", err)
+		return 0, refusal.New(refusal.BadQuery, "%w", err)
 	}
 	if service, _ := source.Resource.Get(attributeServiceName); service.Str() == app {
 		source.Resource.PutStr(attributeServiceName, label.ValidText(counts.App))

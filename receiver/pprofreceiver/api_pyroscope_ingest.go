@@ -6,22 +6,19 @@ package pprofreceiver
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const (
 	attributeSpy = "pyroscope_spy"
-
-	labelServiceName = "service_name"
-
-	formatPprof = "pprof"
 
 	fieldProfile     = "profile"
 	fieldPrevious    = "prev_profile"
@@ -35,9 +32,6 @@ const (
 	sampleTypesFactor = 32
 )
 
-// pyroscopeNames maps labels of Pyroscope to the attributes of the semantic conventions.
-var pyroscopeNames = map[string]string{labelServiceName: attributeServiceName}
-
 func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 	query := r.URL.Query()
 	source, err := s.newSource(r)
@@ -48,7 +42,7 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 		return err
 	}
 	contentType := r.Header.Get("Content-Type")
-	format, err := s.ingestFormat(&source, query, contentType, body)
+	as, err := s.ingestFormat(&source, query, contentType, body)
 	if err != nil {
 		return err
 	}
@@ -56,14 +50,13 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 		return err
 	}
 	boundary, isForm, err := formBoundary(contentType)
-	_, isText := format.(textFormat)
 	switch {
 	case err != nil:
 		return err
 	case !isForm:
-		return payloads.add(ctx, payload{format: format, content: body, source: source, times: ingestTimes(query)})
-	case isText:
-		return refuse(classUnknownFormat, "format %.32q is not supported in a form, only %q is", query.Get("format"), formatPprof)
+		return payloads.add(ctx, payload{format: as, content: body, source: source, times: ingestTimes(query)})
+	case format.IsText(as):
+		return refusal.New(refusal.UnknownFormat, "format %.32q is not supported in a form, only %q is", query.Get("format"), format.NamePprof)
 	}
 	return s.readIngestForm(ctx, payloads, body, boundary, source, query)
 }
@@ -76,7 +69,7 @@ func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 		return err
 	}
 	if err != nil {
-		return refuse(classBadQuery, "%w", err)
+		return refusal.New(refusal.BadQuery, "%w", err)
 	}
 	if spy := query.Get("spyName"); spy != "" {
 		if err := label.Check("spyName", spy); err != nil {
@@ -105,7 +98,7 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 		switch part.name {
 		case fieldProfile:
 			if found {
-				return refuse(classMalformed, "the form has more than one field %q", fieldProfile)
+				return refusal.New(refusal.Malformed, "the form has more than one field %q", fieldProfile)
 			}
 			profile, found = part.content, true
 		case fieldSampleTypes:
@@ -114,14 +107,14 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 			}
 			name, err := pyroscope.ProfileName(part.content)
 			if err != nil {
-				return refuse(malformedUnless(err), "%w", err)
+				return refusal.New(refusal.MalformedUnless(err), "%w", err)
 			}
 			source.ProfileName = cmp.Or(name, source.ProfileName)
 		case fieldPrevious:
-			return refuse(classUnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not supported, update the client", fieldPrevious)
+			return refusal.New(refusal.UnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not supported, update the client", fieldPrevious)
 		case fieldJFR:
 			if recording != nil {
-				return refuse(classMalformed, "the form has more than one field %q", fieldJFR)
+				return refusal.New(refusal.Malformed, "the form has more than one field %q", fieldJFR)
 			}
 			recording = part.content
 		case fieldLabels:
@@ -134,34 +127,23 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 	if err != nil {
 		return err
 	}
-	format := s.pprof
+	as := s.pprof
 	switch {
 	case found && recording != nil:
-		return refuse(classMalformed, "the form has a field %q and a field %q", fieldProfile, fieldJFR)
+		return refusal.New(refusal.Malformed, "the form has a field %q and a field %q", fieldProfile, fieldJFR)
 	case recording != nil:
-		format, profile = s.recordingFormat(labels, query), recording
+		as, profile = s.recordingFormat(labels, query), recording
 	case !found:
-		return refuse(classMalformed, "the form has no field %q, nor %q", fieldProfile, fieldJFR)
+		return refusal.New(refusal.Malformed, "the form has no field %q, nor %q", fieldProfile, fieldJFR)
 	}
-	return payloads.add(ctx, payload{format: format, content: profile, source: source, times: ingestTimes(query)})
+	return payloads.add(ctx, payload{format: as, content: profile, source: source, times: ingestTimes(query)})
 }
-
-// succeedOK answers 200 without a body. Some clients treat 204 as a failure.
-func succeedOK(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
 // failIngest writes an error in Pyroscope's format: a code and a text. The status for profiles that cannot be parsed is
 // 422.
 func failIngest(w http.ResponseWriter, _ *http.Request, f failure) {
-	if f.class == classMalformed {
-		f.status = http.StatusUnprocessableEntity
+	if f.class == refusal.Malformed {
+		f.Status = http.StatusUnprocessableEntity
 	}
-	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
-}
-
-func failJSON(w http.ResponseWriter, status int, text any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	// The client may have disconnected.
-	_ = json.NewEncoder(w).Encode(text)
+	failJSON(w, f.Status, map[string]any{"code": f.Code.Name, "message": f.text})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -84,17 +85,17 @@ func (s *server) message(r *http.Request, m *requestMemory, body []byte) ([]byte
 	case typeGRPC, typeGRPCProto:
 		return s.grpcMessage(r, m, body)
 	default:
-		return nil, refuse(classUnknownFormat, "Content-Type %.64q is not supported, only %s, %s and %s are",
+		return nil, refusal.New(refusal.UnknownFormat, "Content-Type %.64q is not supported, only %s, %s and %s are",
 			r.Header.Get("Content-Type"), typeProto, typeJSON, typeGRPC)
 	}
 }
 
 func (s *server) grpcMessage(r *http.Request, m *requestMemory, body []byte) ([]byte, error) {
 	if r.ProtoMajor < 2 {
-		return nil, refuse(classUnknownFormat, "gRPC needs HTTP/2")
+		return nil, refusal.New(refusal.UnknownFormat, "gRPC needs HTTP/2")
 	}
 	if len(body) < grpcPrefix || uint64(binary.BigEndian.Uint32(body[1:])) != uint64(len(body)-grpcPrefix) {
-		return nil, refuse(classMalformed, "the body is not one message of gRPC")
+		return nil, refusal.New(refusal.Malformed, "the body is not one message of gRPC")
 	}
 	message := body[grpcPrefix:]
 	encoding := strings.ToLower(r.Header.Get("Grpc-Encoding"))
@@ -102,11 +103,11 @@ func (s *server) grpcMessage(r *http.Request, m *requestMemory, body []byte) ([]
 	case body[0] == 0:
 		return message, nil
 	case body[0] != 1:
-		return nil, refuse(classMalformed, "the message has the flag %d, it must be 0 or 1", body[0])
+		return nil, refusal.New(refusal.Malformed, "the message has the flag %d, it must be 0 or 1", body[0])
 	case encoding != "gzip" && encoding != "zstd":
-		return nil, refuse(classUnknownEncoding, "grpc-encoding %.16q is not supported, only gzip and zstd are", encoding)
+		return nil, refusal.New(refusal.UnknownEncoding, "grpc-encoding %.16q is not supported, only gzip and zstd are", encoding)
 	case inflate.Plain(message):
-		return nil, refuse(classMalformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
+		return nil, refusal.New(refusal.Malformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
 	}
 	return m.inflate(message, s.intake.limits.InflatedBytes)
 }
@@ -146,16 +147,16 @@ func failCall(w http.ResponseWriter, r *http.Request, f failure) {
 		failGRPC(w, f)
 		return
 	}
-	if f.class == classUnknownFormat {
+	if f.class == refusal.UnknownFormat {
 		w.Header().Set("Accept-Post", typeProto+", "+typeJSON+", "+typeGRPC)
 	}
-	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
+	failJSON(w, f.Status, map[string]any{"code": f.Code.Name, "message": f.text})
 }
 
 // failGRPC writes a response with only trailers.
 func failGRPC(w http.ResponseWriter, f failure) {
 	w.Header().Set("Content-Type", typeGRPC)
-	setGRPCStatus(w.Header(), "", f.code.number, f.text)
+	setGRPCStatus(w.Header(), "", f.Code.Number, f.text)
 	w.WriteHeader(http.StatusOK)
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
-	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -215,13 +214,4 @@ func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 	}
 	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
 	return options
-}
-
-// recordingOptions returns the options of the translator of recordings.
-func (cfg *Config) recordingOptions() jfr.Options {
-	options := cfg.decodeOptions()
-	return jfr.Options{
-		Limits: options.Limits, LinkLabels: options.LinkLabels, KeepGeneratedNames: cfg.KeepGeneratedNames,
-		IncludeOriginalPayload: options.IncludeOriginalPayload,
-	}
 }

@@ -99,7 +99,7 @@ func TestLoadAll(t *testing.T) {
 		KeepUnreferencedMappings: true,
 		IncludeOriginalPayload:   true,
 	}, cfg.decodeOptions())
-	assert.True(t, cfg.recordingOptions().KeepGeneratedNames)
+	assert.True(t, cfg.KeepGeneratedNames)
 
 	resource, err := cfg.resourceDefaults()
 	require.NoError(t, err)

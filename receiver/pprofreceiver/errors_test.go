@@ -24,6 +24,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -40,37 +41,37 @@ func TestClassify(t *testing.T) {
 		err       error
 		status    int
 		reason    string
-		code      code
+		code      string
 		retryable bool
 	}{
-		{name: "broken pprof", err: pprof.ErrMalformed, status: 400, reason: "malformed", code: codeInvalidArgument},
-		{name: "broken gzip", err: inflate.ErrCorrupt, status: 400, reason: "malformed", code: codeInvalidArgument},
-		{name: "older format", err: pprof.ErrNotPprof, status: 415, reason: "not_pprof", code: codeInvalidArgument},
-		{name: "a limit of the payload", err: pprof.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "inflated bytes", err: inflate.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "a label", err: label.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "wire bytes", err: bodyError(&http.MaxBytesError{Limit: 7}), status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "slow sender", err: bodyError(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), status: 408, reason: "too_slow", code: codeDeadlineExceeded},
-		{name: "reset connection", err: bodyError(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), status: 400, reason: "aborted", code: codeCanceled},
-		{name: "early end", err: bodyError(io.ErrUnexpectedEOF), status: 400, reason: "aborted", code: codeCanceled},
-		{name: "broken chunks", err: bodyError(errors.New("malformed chunked encoding")), status: 400, reason: "malformed", code: codeInvalidArgument},
-		{name: "memory limiter", err: consumerError(waiting, later), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
-		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
-		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected", code: codeInvalidArgument},
-		{name: "permanent for one of several", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(later), later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
-		{name: "too large for the budget", err: consumerError(waiting, tooLarge), status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "too large for Kafka", err: consumerError(waiting, consumererror.NewPermanent(inflate.ErrTooLarge)), status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "too large for one of several", err: consumerError(waiting, errors.Join(tooLarge, later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
-		{name: "too large for one, other limits of another", err: consumerError(waiting, errors.Join(tooLarge, consumererror.NewPermanent(later))), status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "no memory for one of several", err: consumerError(waiting, errors.Join(tooLarge, memory.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},
-		{name: "a limit of one, no memory for another", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(pprof.ErrTooLarge), memory.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},
-		{name: "client disconnected", err: consumerError(gone, later), status: 400, reason: "aborted", code: codeCanceled},
-		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal", code: codeInternal},
+		{name: "broken pprof", err: pprof.ErrMalformed, status: 400, reason: "malformed", code: "invalid_argument"},
+		{name: "broken gzip", err: inflate.ErrCorrupt, status: 400, reason: "malformed", code: "invalid_argument"},
+		{name: "older format", err: pprof.ErrNotPprof, status: 415, reason: "not_pprof", code: "invalid_argument"},
+		{name: "a limit of the payload", err: pprof.ErrTooLarge, status: 413, reason: "too_large", code: "resource_exhausted"},
+		{name: "inflated bytes", err: inflate.ErrTooLarge, status: 413, reason: "too_large", code: "resource_exhausted"},
+		{name: "a label", err: label.ErrTooLarge, status: 413, reason: "too_large", code: "resource_exhausted"},
+		{name: "wire bytes", err: bodyError(&http.MaxBytesError{Limit: 7}), status: 413, reason: "too_large", code: "resource_exhausted"},
+		{name: "slow sender", err: bodyError(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), status: 408, reason: "too_slow", code: "deadline_exceeded"},
+		{name: "reset connection", err: bodyError(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), status: 400, reason: "aborted", code: "canceled"},
+		{name: "early end", err: bodyError(io.ErrUnexpectedEOF), status: 400, reason: "aborted", code: "canceled"},
+		{name: "broken chunks", err: bodyError(errors.New("malformed chunked encoding")), status: 400, reason: "malformed", code: "invalid_argument"},
+		{name: "memory limiter", err: consumerError(waiting, later), status: 503, reason: "consumer_unavailable", code: "unavailable", retryable: true},
+		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", code: "unavailable", retryable: true},
+		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected", code: "invalid_argument"},
+		{name: "permanent for one of several", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(later), later)), status: 503, reason: "consumer_unavailable", code: "unavailable", retryable: true},
+		{name: "too large for the budget", err: consumerError(waiting, tooLarge), status: 413, reason: "too_large", code: "resource_exhausted"},
+		{name: "too large for Kafka", err: consumerError(waiting, consumererror.NewPermanent(inflate.ErrTooLarge)), status: 413, reason: "too_large", code: "resource_exhausted"},
+		{name: "too large for one of several", err: consumerError(waiting, errors.Join(tooLarge, later)), status: 503, reason: "consumer_unavailable", code: "unavailable", retryable: true},
+		{name: "too large for one, other limits of another", err: consumerError(waiting, errors.Join(tooLarge, consumererror.NewPermanent(later))), status: 413, reason: "too_large", code: "resource_exhausted"},
+		{name: "no memory for one of several", err: consumerError(waiting, errors.Join(tooLarge, memory.ErrExhausted)), status: 503, reason: "memory_budget", code: "unavailable", retryable: true},
+		{name: "a limit of one, no memory for another", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(pprof.ErrTooLarge), memory.ErrExhausted)), status: 503, reason: "memory_budget", code: "unavailable", retryable: true},
+		{name: "client disconnected", err: consumerError(gone, later), status: 400, reason: "aborted", code: "canceled"},
+		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal", code: "internal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
-				got := answers[classify(err)]
-				assert.Equal(t, answer{status: c.status, reason: c.reason, code: c.code, retryable: c.retryable}, got)
+				got := refusal.Answers[refusal.Of(err)]
+				assert.Equal(t, []any{c.status, c.reason, c.code, c.retryable}, []any{got.Status, got.Reason, got.Code.Name, got.Retryable})
 				assert.False(t, c.retryable && isAboutContent(err), "a file is read again after a retryable error")
 			}
 		})
@@ -91,11 +92,11 @@ func apiNames() []string {
 // TestAnswersAreComplete compares the answers with the reasons in metadata.yaml.
 func TestAnswersAreComplete(t *testing.T) {
 	var reasons, kinds []string
-	for class, answer := range answers {
-		assert.GreaterOrEqual(t, answer.status, 400, "class %d", class)
-		comeAgain := answer.status == http.StatusServiceUnavailable || answer.status == http.StatusTooManyRequests
-		assert.Equal(t, comeAgain, answer.retryable, answer.reason)
-		reasons = append(reasons, answer.reason)
+	for class, answer := range refusal.Answers {
+		assert.GreaterOrEqual(t, answer.Status, 400, "class %d", class)
+		comeAgain := answer.Status == http.StatusServiceUnavailable || answer.Status == http.StatusTooManyRequests
+		assert.Equal(t, comeAgain, answer.Retryable, answer.Reason)
+		reasons = append(reasons, answer.Reason)
 	}
 	for _, repair := range repairKinds {
 		kinds = append(kinds, repair.kind)
@@ -112,11 +113,11 @@ func TestAnswersAreComplete(t *testing.T) {
 	assert.ElementsMatch(t, promised.Attributes["kind"].Enum, kinds)
 	assert.ElementsMatch(t, promised.Attributes["api"].Enum, apiNames())
 	outcomes := []string{outcomeOK, outcomeBaseline, outcomeUnreachable, outcomeBadAnswer, outcomeProfilerBusy}
-	for _, class := range []class{
-		classTooLarge, classMalformed, classNotPprof, classBusy, classMemory, classConsumerUnavailable, classConsumerRejected, classAborted,
-		classInternal,
+	for _, class := range []refusal.Class{
+		refusal.TooLarge, refusal.Malformed, refusal.NotPprof, refusal.Busy, refusal.Memory, refusal.ConsumerUnavailable, refusal.ConsumerRejected, refusal.Aborted,
+		refusal.Internal,
 	} {
-		outcomes = append(outcomes, answers[class].reason)
+		outcomes = append(outcomes, refusal.Answers[class].Reason)
 	}
 	assert.ElementsMatch(t, promised.Attributes["outcome"].Enum, outcomes)
 }

@@ -5,48 +5,15 @@ package pprofreceiver
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
-
-// The outcomes of a fetch, in addition to the reasons of [answers].
-const (
-	outcomeOK           = "ok"
-	outcomeBaseline     = "baseline"
-	outcomeUnreachable  = "unreachable"
-	outcomeBadAnswer    = "bad_answer"
-	outcomeProfilerBusy = "profiler_busy"
-)
-
-// fetchError is the error of a fetch, with its outcome.
-type fetchError struct {
-	outcome string
-	err     error
-}
-
-func failFetch(outcome, format string, args ...any) error {
-	return &fetchError{outcome: outcome, err: fmt.Errorf(format, args...)}
-}
-
-func (f *fetchError) Error() string { return f.err.Error() }
-
-// outcomeOf returns the outcome that an error stands for.
-func outcomeOf(err error) string {
-	if err == nil {
-		return outcomeOK
-	}
-	if own, ok := errors.AsType[*fetchError](err); ok {
-		return own.outcome
-	}
-	return answers[classify(err)].reason
-}
 
 // collector is what the sections share that fetch profiles: remote, scrape, file and self.
 type collector struct {
@@ -54,7 +21,7 @@ type collector struct {
 	in     *intake
 	obs    *receiverhelper.ObsReport
 	log    *zap.Logger
-	format payloadFormat
+	format format.Format
 	// remembered is how many counters all trackers have.
 	remembered atomic.Int64
 }
@@ -67,7 +34,7 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 		return nil, err
 	}
 	return &collector{
-		scheduler: newScheduler(newAPIMetrics(in.metrics, name)), in: in, obs: obs, log: set.Logger, format: in.pprofFormat(false, ""),
+		scheduler: newScheduler(newAPIMetrics(in.metrics, name)), in: in, obs: obs, log: set.Logger, format: in.formats.Pprof(false, ""),
 	}, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 const (
@@ -56,7 +57,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 	if err != nil {
 		return nil, err
 	}
-	c.format = in.pprofFormat(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
+	c.format = in.formats.Pprof(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
 	return &files{
 		collector: c, cfg: cfg, id: set.ID,
 		settling: map[string]settlingFile{}, missing: map[string]time.Time{},
@@ -131,8 +132,8 @@ func (f *files) process(ctx context.Context, path string) error {
 
 // isAboutContent reports whether the content of the file caused the error, and not reading it or the next consumer.
 func isAboutContent(err error) bool {
-	switch classify(err) {
-	case classMalformed, classNotPprof, classUnknownFormat, classTooLarge, classConsumerRejected:
+	switch refusal.Of(err) {
+	case refusal.Malformed, refusal.NotPprof, refusal.UnknownFormat, refusal.TooLarge, refusal.ConsumerRejected:
 		return true
 	default:
 		return false
@@ -162,7 +163,7 @@ var errChanging = errors.New("the file is changing")
 func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	limit := int64(f.in.limits.InflatedBytes)
 	if mark.Size > limit {
-		return refuse(classTooLarge, "the file has %d bytes, limits.inflated_bytes is %d", mark.Size, limit)
+		return refusal.New(refusal.TooLarge, "the file has %d bytes, limits.inflated_bytes is %d", mark.Size, limit)
 	}
 	file, err := os.Open(path) //nolint:gosec // the configuration names it
 	if err != nil {

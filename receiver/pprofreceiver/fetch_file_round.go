@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // round reads all new files. It counts each of them itself.
@@ -46,7 +48,7 @@ func (f *files) round(ctx context.Context) (outcome string, err error) {
 			if err := f.process(ctx, path); err != nil {
 				failed = err
 				// The other files would fail for the same reason. The next round retries all of them.
-				stopped = stopped || ctx.Err() != nil || classify(err) == classConsumerUnavailable
+				stopped = stopped || ctx.Err() != nil || refusal.Of(err) == refusal.ConsumerUnavailable
 			}
 		})
 	}

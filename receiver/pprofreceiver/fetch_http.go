@@ -18,6 +18,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/printable"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 const (
@@ -52,12 +54,12 @@ func (f *fetcher) get(ctx context.Context, target string, m *requestMemory) ([]b
 	defer response.Body.Close()
 	body, err := m.read(ctx, io.LimitReader(response.Body, f.limit+1), response.ContentLength)
 	switch {
-	case err != nil && classify(err) != classInternal:
+	case err != nil && refusal.Of(err) != refusal.Internal:
 		return nil, err
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, failFetch(outcomeUnreachable, "cannot read the answer: %w", err)
 	case int64(len(body)) > f.limit:
-		return nil, refuse(classTooLarge, "the answer is larger than max_response_size, %d bytes", f.limit)
+		return nil, refusal.New(refusal.TooLarge, "the answer is larger than max_response_size, %d bytes", f.limit)
 	case response.StatusCode != http.StatusOK:
 		return nil, failFetch(outcomeBadAnswer, "status %d%s", response.StatusCode, quote(body))
 	case len(body) == 0:
@@ -72,7 +74,7 @@ func checkContent(contentType string, body []byte) error {
 	if err != nil {
 		mediaType = contentType
 	}
-	if !inflate.Plain(body) || !isPage(body) && !strings.HasPrefix(mediaType, "text/") {
+	if !inflate.Plain(body) || !format.IsPage(body) && !strings.HasPrefix(mediaType, "text/") {
 		return nil
 	}
 	return failFetch(outcomeBadAnswer, "it is %s, not a profile%s (a parameter debug makes Go answer with text)",

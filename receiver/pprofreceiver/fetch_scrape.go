@@ -16,6 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -132,7 +133,7 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outco
 		defer release()
 		m.leave = release
 	case <-ctx.Done():
-		err := refuse(classBusy, "%d other profiles are being processed: %w", cap(s.slots), ctx.Err())
+		err := refusal.New(refusal.Busy, "%d other profiles are being processed: %w", cap(s.slots), ctx.Err())
 		return outcomeOf(err), err
 	}
 	source := s.source(j)

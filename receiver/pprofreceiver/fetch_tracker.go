@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 const (
@@ -50,7 +51,7 @@ func (c *collector) remember(t *tracker) error {
 		c.remembered.Add(-more)
 		t.Discard()
 		t.next.Release()
-		return refuse(classMemory, "its %d counters are too many beside %d others: to subtract them from the next ones, counters may have half of the "+
+		return refusal.New(refusal.Memory, "its %d counters are too many beside %d others: to subtract them from the next ones, counters may have half of the "+
 			"memory budget of %d bytes, %d bytes each", counters, total-counters, b.Size(), counterBytes)
 	}
 	t.remembered, t.owner = counters, c

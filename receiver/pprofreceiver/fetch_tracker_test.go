@@ -18,6 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // TestRemember: all trackers together keep at most as many counters as half of the budget holds, and give back what they kept.
@@ -29,7 +30,7 @@ func TestRemember(t *testing.T) {
 	c, err := newCollector(nopSettings(), in, nameScrape, "http")
 	require.NoError(t, err)
 	apply := func(one *tracker, samples int) error {
-		message, _, err := in.decoder.Decode(plain(t, cpuProfile(samples)), in.newSource())
+		message, _, err := in.formats.Pprof(false, "").Decode(plain(t, cpuProfile(samples)), in.newSource())
 		require.NoError(t, err)
 		one.next.Release()
 		one.next, err = b.Reserve(t.Context(), 6*counterBytes)
@@ -48,7 +49,7 @@ func TestRemember(t *testing.T) {
 
 	err = apply(&second, 3)
 	require.ErrorContains(t, err, "its 6 counters are too many beside 6 others")
-	assert.Equal(t, classMemory, classify(err))
+	assert.Equal(t, refusal.Memory, refusal.Of(err))
 	assert.EqualValues(t, 10*counterBytes, used(b), "what was known stays")
 	assert.EqualValues(t, 10, c.remembered.Load())
 

@@ -16,13 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
-	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
-	"github.com/otelpprof/otelpprof/translator/jfr"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 func lz4Of(tb testing.TB, r io.Reader) []byte {
@@ -174,39 +169,6 @@ func TestRecordingRefusals(t *testing.T) {
 		"a recording that is cut":  {body: formOf("b", "jfr", string(recording[:500])), headers: asForm, status: 422, reason: "malformed"},
 		"a recording of no events": {body: formOf("b", "jfr", "x"), headers: asForm, status: 422, reason: "malformed"},
 	})
-}
-
-// TestRecordingMemory: memory is reserved before it is allocated, also for containers.
-func TestRecordingMemory(t *testing.T) {
-	recording := bytes.Repeat(jfrtest.Example().Bytes(), 100)
-	for name, payload := range map[string][]byte{
-		"plain": recording, "gzip": gz(t, recording), "lz4": lz4Of(t, bytes.NewReader(recording)),
-		"zip": zipOf(t, func() io.Reader { return bytes.NewReader(recording) }, "a.jfr"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			memorytest.Check(t, func(reserve func(int64) error) error {
-				format := containerFormat{content: jfrFormat{decoder: jfr.NewDecoder(jfr.Options{})}, suffix: suffixJFR, limit: 1 << 20}
-				_, _, err := format.Decode(payload, pprof.Source{Reserve: reserve})
-				return err
-			})
-		})
-	}
-}
-
-// TestRecordingSkipped: the types of events without a profile are logged once.
-func TestRecordingSkipped(t *testing.T) {
-	core, logs := observer.New(zap.DebugLevel)
-	skipped := skippedEvents{logger: zap.New(core), logged: map[string]struct{}{}}
-	format := jfrFormat{decoder: jfr.NewDecoder(jfr.Options{}), skipped: &skipped}
-	recording := jfrtest.Example()
-	recording.Classes = append(recording.Classes, jfrtest.Class{ID: 900, Name: "jdk.CPULoad"})
-	for range 2 {
-		recording.Event(900, 1)
-		_, _, err := format.Decode(recording.Bytes(), pprof.Source{})
-		require.NoError(t, err)
-	}
-	require.Equal(t, 1, logs.Len())
-	assert.Equal(t, map[string]any{"type": "jdk.CPULoad", "events": int64(1)}, logs.All()[0].ContextMap())
 }
 
 // TestRecordingOriginalPayload: the option copies the recording as it was received.

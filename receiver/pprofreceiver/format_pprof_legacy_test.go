@@ -11,10 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const heapText = `heap profile: 3: 1024 [7: 4096] @ heap/1048576
@@ -46,45 +44,10 @@ func TestLegacyRefused(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.LegacyFormats = true })
 	got := r.post(t, "/v1/pprof", []byte("heap profile: nonsense"))
 	assert.Equal(t, http.StatusBadRequest, got.status)
-	got = r.post(t, "/v1/pprof", gz(t, []byte(heapText+strings.Repeat("# padding\n", maxLegacyBytes/10))))
+	got = r.post(t, "/v1/pprof", gz(t, []byte(heapText+strings.Repeat("# padding\n", (16<<20)/10))))
 	assert.Equal(t, http.StatusRequestEntityTooLarge, got.status)
 	assert.Contains(t, got.text, "16777216")
 	r.assertRefusals(t, map[string]int64{"malformed": 1, "too_large": 1})
-}
-
-// TestLegacyMaps: variables in the mappings are replaced, but they cannot multiply the text or the time.
-func TestLegacyMaps(t *testing.T) {
-	const maps = heapText + "MAPPED_LIBRARIES:\nbuild=/app\n00001000-00002000 r-xp 00000000 00:00 0 $build/shop\n"
-	binary := "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00" +
-		strings.Repeat("\x00", 16) + "\x01" + strings.Repeat("\x00", 15)
-	formats := newLegacyFormats(true, "", 1<<20)
-	unlimited := &meter.Meter{}
-	converted, _, err := formats.convert([]byte(maps), unlimited)
-	require.NoError(t, err)
-	assert.Contains(t, string(converted), "/app/shop")
-	for name, payload := range map[string]string{
-		"many variables":     maps + strings.Repeat("a=b\n", 1000),
-		"variables of a CPU": binary + strings.Repeat("a=b\n", 1000),
-		"a long variable":    maps + "a=" + strings.Repeat("b", 5000) + "\n",
-		"nested variables":   maps + "b=$build$build\nc=$b$b\n",
-		"many references":    maps + strings.Repeat("$build", 20_000),
-		"many comparisons":   strings.Repeat("1: 2 [1: 2] @ 0x1 0x2\n", 20_000) + maps + strings.Repeat("\n", 200_000),
-	} {
-		_, _, err := formats.convert([]byte(payload), unlimited)
-		require.ErrorContains(t, err, "of the mappings", name)
-		assert.Equal(t, classTooLarge, classify(err), name)
-	}
-}
-
-// TestLegacyRefusedSize: a payload that is too large for an older format was decompressed to see that it is one.
-func TestLegacyRefusedSize(t *testing.T) {
-	content := []byte(heapText + strings.Repeat("# padding\n", 1000))
-	format := pprofFormat{decoder: pprof.NewDecoder(pprof.DecodeOptions{}), legacy: newLegacyFormats(true, "", 5000)}
-	for name, payload := range map[string][]byte{"plain": content, "gzip": gz(t, content)} {
-		_, stats, err := format.Decode(payload, pprof.Source{})
-		require.ErrorContains(t, err, "more than 5000 bytes", name)
-		assert.Equal(t, len(content), stats.InflatedBytes, name)
-	}
 }
 
 // TestLegacyCorpus accepts every file of the corpus in an older format that google/pprof reads.

@@ -12,12 +12,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // TestIngestFormats posts each format with the names that Pyroscope's clients use.
@@ -162,20 +160,6 @@ func TestNotRecognized(t *testing.T) {
 	assert.Equal(t, map[string]int64{"samples/count": 1}, sums(r.sink.one(t)), "what the request says wins")
 }
 
-// TestNotRecognizedMemory: if there is no memory for reading the first lines, the sender can send the payload again.
-func TestNotRecognizedMemory(t *testing.T) {
-	format := unnamedFormat{in: run(t, nil).receiver.sections[0].(*server).intake, pprof: fixedFormat{begin: []byte("main;work 5\n")}}
-	_, _, err := format.Decode(nil, pprof.Source{Reserve: func(int64) error { return memory.ErrExhausted }})
-	assert.Equal(t, classMemory, classify(err))
-}
-
-// fixedFormat refuses any payload.
-type fixedFormat struct{ begin []byte }
-
-func (f fixedFormat) Decode([]byte, pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return pprofile.Profiles{}, pprof.DecodeStats{Begin: f.begin}, pprof.ErrMalformed
-}
-
 // TestForeign: an error names a format that is not supported, and what to send instead, also if the payload is compressed.
 func TestForeign(t *testing.T) {
 	for body, says := range map[string]string{
@@ -202,19 +186,6 @@ func TestForeign(t *testing.T) {
 			assert.Contains(t, got.text, "format "+says)
 		}
 		r.assertRefusals(t, map[string]int64{"unknown_format": 2})
-	}
-}
-
-// TestPprofsAreNotCompared: reading a pprof never looks for another format.
-func TestPprofsAreNotCompared(t *testing.T) {
-	in := run(t, nil).receiver.sections[0].(*server).intake
-	for _, payload := range profiletest.ClientPayloads(t) {
-		if payload.Legacy {
-			continue
-		}
-		_, stats, err := unnamedFormat{in: in, pprof: in.pprofFormat(false, "")}.Decode(payload.Data, in.newSource())
-		require.NoError(t, err, payload.File)
-		assert.Empty(t, stats.Begin, payload.File)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // FuzzHandler sends a body with a query, a Content-Encoding and a header to the handler. The answer is either 204, with
@@ -65,8 +66,8 @@ func FuzzHandler(f *testing.F) {
 }
 
 func inTable(status int) bool {
-	for _, answer := range &answers {
-		if answer.status == status {
+	for _, answer := range &refusal.Answers {
+		if answer.Status == status {
 			return true
 		}
 	}

@@ -16,25 +16,19 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
-	"github.com/otelpprof/otelpprof/translator/jfr"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // intake is shared by all sections of the receiver. It translates payloads, counts them, and passes them to the next
 // consumer.
 type intake struct {
-	decoder *pprof.Decoder
-	// recordings translates recordings of JDK Flight Recorder.
-	recordings *jfr.Decoder
-	skipped    skippedEvents
-	limits     LimitsConfig
-	next       xconsumer.Profiles
-	metrics    *metadata.TelemetryBuilder
-	// options are those of the translators.
-	options pprof.DecodeOptions
-	// generatedNames keeps the names of classes that a JVM generates in texts as they are.
-	generatedNames bool
+	formats *format.Formats
+	limits  LimitsConfig
+	next    xconsumer.Profiles
+	metrics *metadata.TelemetryBuilder
 	// allMappings keeps mappings that no sample refers to.
 	allMappings bool
 	// resource has the configured attributes. It must not be modified.
@@ -56,28 +50,24 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 		return nil, err
 	}
 	return &intake{
-		decoder:        pprof.NewDecoder(cfg.decodeOptions()),
-		recordings:     jfr.NewDecoder(cfg.recordingOptions()),
-		skipped:        skippedEvents{logger: set.Logger, logged: map[string]struct{}{}},
-		options:        cfg.decodeOptions(),
-		limits:         cfg.Limits,
-		next:           resourcemetadata.Wrap(next, cfg.MetadataFromResource),
-		metrics:        metrics,
-		allMappings:    cfg.KeepUnreferencedMappings,
-		generatedNames: cfg.KeepGeneratedNames,
-		resource:       resource,
-		version:        set.BuildInfo.Version,
-		budget:         memory.New(math.MaxInt64>>1, 0),
+		formats:     format.New(cfg.decodeOptions(), cfg.KeepGeneratedNames, set.Logger),
+		limits:      cfg.Limits,
+		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
+		metrics:     metrics,
+		allMappings: cfg.KeepUnreferencedMappings,
+		resource:    resource,
+		version:     set.BuildInfo.Version,
+		budget:      memory.New(math.MaxInt64>>1, 0),
 	}, nil
 }
 
-// pprofFormat returns the format pprof. hint is appended to the error for older formats if they are not allowed.
-func (in *intake) pprofFormat(legacyAllowed bool, hint string) payloadFormat {
-	return pprofFormat{
-		decoder:   in.decoder,
-		legacy:    newLegacyFormats(legacyAllowed, hint, in.limits.InflatedBytes),
-		recording: in.jfrFormat(nil, 0),
+// begin begins a request or fetch that uses base bytes until its end. abort makes reading its body fail. The caller must call end.
+func (in *intake) begin(ctx context.Context, base int64, abort func()) (*requestMemory, error) {
+	arrival, err := in.budget.Arrive(ctx, base, abort)
+	if err != nil {
+		return nil, err
 	}
+	return &requestMemory{Meter: arrival.Meter(ctx, base), arrival: arrival, base: base}, nil
 }
 
 // newSource returns a source with the configured resource attributes. The caller adds its own.
@@ -87,7 +77,16 @@ func (in *intake) newSource() pprof.Source {
 	return pprof.Source{Resource: resource, ScopeName: metadata.ScopeName, ScopeVersion: in.version}
 }
 
-// translate translates one payload and counts it. The error has a class, see [classify].
+// payload is one payload of a request or fetch, with its description.
+type payload struct {
+	format  format.Format
+	content []byte
+	source  pprof.Source
+	// times applies if the payload has no times.
+	times times
+}
+
+// translate translates one payload and counts it. The error has a class, see [refusal.Of].
 func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload, m *requestMemory) (pprofile.Profiles, pprof.DecodeStats, error) {
 	start := time.Now()
 	m.Clear() // Another payload may have needed too much.
@@ -95,7 +94,7 @@ func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload,
 	profiles, stats, err := p.format.Decode(p.content, p.source)
 	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
 	if err != nil {
-		err = refuseForeign(stats.Begin, err)
+		err = format.RefuseForeign(stats.Begin, err)
 	}
 	return profiles, stats, err
 }
@@ -103,7 +102,7 @@ func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload,
 // consume passes profiles to the next consumer.
 func (in *intake) consume(ctx context.Context, profiles pprofile.Profiles) error {
 	if in.closed.Load() {
-		return refuse(classBusy, "the receiver is shutting down")
+		return refusal.New(refusal.Busy, "the receiver is shutting down")
 	}
 	if err := in.next.ConsumeProfiles(ctx, profiles); err != nil {
 		return consumerError(ctx, err)

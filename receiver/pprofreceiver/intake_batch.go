@@ -14,20 +14,12 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // maxNamedRefusals limits the refused payloads that an answer describes. The others are only counted.
 const maxNamedRefusals = 3
-
-// payload is one payload of a request or fetch, with its description.
-type payload struct {
-	format  payloadFormat
-	content []byte
-	source  pprof.Source
-	// times applies if the payload has no times.
-	times times
-}
 
 // batch collects the payloads of one request or fetch. It translates each payload separately, and passes the valid ones to the next
 // consumer as one message. It does not change the content of a payload, and does not use the content after add. It is not safe for
@@ -88,10 +80,10 @@ func (b *batch) add(ctx context.Context, p payload) error {
 // whole batch.
 func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	if count, limit := len(b.stats)+len(b.refused), b.in.limits.Payloads; count == limit {
-		return refuse(classTooLarge, "more than limits.payloads, %d, in one request", limit)
+		return refusal.New(refusal.TooLarge, "more than limits.payloads, %d, in one request", limit)
 	}
 	err := b.add(ctx, p)
-	if class := classify(err); err != nil && (class == classMemory || class == classAborted) {
+	if class := refusal.Of(err); err != nil && (class == refusal.Memory || class == refusal.Aborted) {
 		return err // The payload is not the cause.
 	}
 	if err != nil {
@@ -100,18 +92,18 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 			b.overBudget++ // Nearly all of the budget was in use until then.
 		}
 		if b.overBudget > wasteFactor {
-			return refuse(classTooLarge, "%d profiles of the request need more than the memory budget, the limit is %d: %w", b.overBudget, wasteFactor, err)
+			return refusal.New(refusal.TooLarge, "%d profiles of the request need more than the memory budget, the limit is %d: %w", b.overBudget, wasteFactor, err)
 		}
 		if limit := wasteFactor * int64(b.in.limits.InflatedBytes); int64(b.wasted) > limit {
-			return refuse(classTooLarge, "the refused profiles of the request inflate to %d bytes, the limit is %d: %w", b.wasted, limit, err)
+			return refusal.New(refusal.TooLarge, "the refused profiles of the request inflate to %d bytes, the limit is %d: %w", b.wasted, limit, err)
 		}
 		return nil
 	}
 	if limit := b.in.limits.InflatedBytes; b.inflated > limit {
-		return refuse(classTooLarge, "the profiles of the request inflate to more than limits.inflated_bytes, %d", limit)
+		return refusal.New(refusal.TooLarge, "the profiles of the request inflate to more than limits.inflated_bytes, %d", limit)
 	}
 	if limit := b.in.limits.Samples; b.samples > limit {
-		return refuse(classTooLarge, "the profiles of the request make more samples than limits.samples, %d", limit)
+		return refusal.New(refusal.TooLarge, "the profiles of the request make more samples than limits.samples, %d", limit)
 	}
 	return nil
 }
@@ -173,14 +165,14 @@ func (b *batch) refusal(ctx context.Context) error {
 	if len(b.stats) > 0 {
 		text.WriteString(", the others are accepted")
 		for _, err := range b.refused {
-			b.metrics.payloadRefused(ctx, classify(err))
+			b.metrics.payloadRefused(ctx, refusal.Of(err))
 		}
 	}
 	for i, err := range b.refused[:min(len(b.refused), maxNamedRefusals)] {
 		text.WriteString([]string{": ", "; "}[min(i, 1)])
 		text.WriteString(err.Error())
 	}
-	err := &refusal{class: classify(b.refused[0]), err: fmt.Errorf("%s", text.String())}
+	err := refusal.New(refusal.Of(b.refused[0]), "%s", text.String())
 	if len(b.stats) > 0 {
 		return &partialError{err}
 	}
@@ -188,6 +180,6 @@ func (b *batch) refusal(ctx context.Context) error {
 }
 
 // partialError reports that some payloads of a request were refused, and the others accepted.
-type partialError struct{ *refusal }
+type partialError struct{ error }
 
-func (p *partialError) Unwrap() error { return p.refusal }
+func (p *partialError) Unwrap() error { return p.error }

@@ -25,15 +25,6 @@ type requestMemory struct {
 	leave func()
 }
 
-// begin begins a request or fetch that uses base bytes until its end. abort makes reading its body fail. The caller must call end.
-func (in *intake) begin(ctx context.Context, base int64, abort func()) (*requestMemory, error) {
-	arrival, err := in.budget.Arrive(ctx, base, abort)
-	if err != nil {
-		return nil, err
-	}
-	return &requestMemory{Meter: arrival.Meter(ctx, base), arrival: arrival, base: base}, nil
-}
-
 // end releases all memory.
 func (m *requestMemory) end() { m.arrival.Release() }
 

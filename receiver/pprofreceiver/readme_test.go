@@ -14,6 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 func readme(t *testing.T) string {
@@ -45,10 +48,8 @@ func TestReadmeSnippets(t *testing.T) {
 // TestReadmeNamesEveryFormat: the README has each format that a request can name.
 func TestReadmeNamesEveryFormat(t *testing.T) {
 	text := readme(t)
-	for _, format := range namedFormats {
-		for _, name := range format.names {
-			assert.Contains(t, text, "`"+name+"`")
-		}
+	for _, name := range format.Names() {
+		assert.Contains(t, text, "`"+name+"`")
 	}
 }
 
@@ -86,12 +87,12 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 // TestReadmeNamesEveryAnswer: the table of answers has a row for each class.
 func TestReadmeNamesEveryAnswer(t *testing.T) {
 	text := readme(t)
-	for _, answer := range answers {
-		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\|[^|]*\| %d[^|]*\| .%s. \|`, answer.status, answer.reason))
-		assert.True(t, row.MatchString(text), "no row of %s", answer.reason)
-		if answer.retryable {
-			again := regexp.MustCompile(fmt.Sprintf(`%d, .Retry-After. \| .%s. \| yes`, answer.status, answer.reason))
-			assert.True(t, again.MatchString(text), "%s may be sent again", answer.reason)
+	for _, answer := range refusal.Answers {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\|[^|]*\| %d[^|]*\| .%s. \|`, answer.Status, answer.Reason))
+		assert.True(t, row.MatchString(text), "no row of %s", answer.Reason)
+		if answer.Retryable {
+			again := regexp.MustCompile(fmt.Sprintf(`%d, .Retry-After. \| .%s. \| yes`, answer.Status, answer.Reason))
+			assert.True(t, again.MatchString(text), "%s may be sent again", answer.Reason)
 		}
 	}
 }

@@ -4,8 +4,6 @@
 package pprofreceiver
 
 import (
-	"context"
-	"net/http"
 	"slices"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
@@ -26,28 +24,6 @@ type APIsConfig struct {
 
 	// prevent unkeyed literal initialization
 	_ struct{}
-}
-
-// api is one push API of a server: its paths, how a request is read, and the form of its answers.
-type api struct {
-	on bool
-	// name is the name in the configuration and in the metrics.
-	name    string
-	metrics *apiMetrics
-	paths   []string
-	// read adds the payloads of a request to the batch. body is valid until read returns. An error applies to the whole
-	// request.
-	read func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error
-	// succeed and fail write the answer. Headers may already be set.
-	succeed func(w http.ResponseWriter, r *http.Request)
-	fail    func(w http.ResponseWriter, r *http.Request, f failure)
-}
-
-// failure describes a refused request for its answer.
-type failure struct {
-	answer
-	class class
-	text  string
 }
 
 // newAPIs returns the APIs that are on, without metrics. It only reads the configuration of the server.

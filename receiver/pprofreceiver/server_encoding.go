@@ -16,6 +16,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // encodings maps the names in compression_algorithms to values of Content-Encoding.
@@ -49,7 +50,7 @@ func (s *server) checkAllowed(header http.Header) error {
 	encoding := foldEncoding(header.Values("Content-Encoding"))
 	header.Set("Content-Encoding", encoding)
 	if !s.encodings[encoding] {
-		return refuse(classUnknownEncoding, "unsupported Content-Encoding: %.64s", encoding)
+		return refusal.New(refusal.UnknownEncoding, "unsupported Content-Encoding: %.64s", encoding)
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func (s *server) decode(r *http.Request, m *requestMemory, body []byte) (decoded
 	defer func() {
 		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
-			err = refuse(classMalformed, "cannot read the body: %v", cause)
+			err = refusal.New(refusal.Malformed, "cannot read the body: %v", cause)
 		}
 	}()
 	var from io.Reader
@@ -138,13 +139,13 @@ func (s *server) decodeSnappy(r *http.Request, m *requestMemory, body []byte) ([
 
 // undecodable returns the error for an error of a decoder or of its memory.
 func undecodable(err error) error {
-	return refuse(malformedUnless(err), "cannot read the body: %w", err)
+	return refusal.New(refusal.MalformedUnless(err), "cannot read the body: %w", err)
 }
 
 // checkEncoding refuses a body that does not have the Content-Encoding of the header.
 func checkEncoding(r *http.Request, body []byte) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" && inflate.Plain(body) {
-		return refuse(classMalformed, "Content-Encoding is %.16q, but the body does not have it", encoding)
+		return refusal.New(refusal.Malformed, "Content-Encoding is %.16q, but the body does not have it", encoding)
 	}
 	return nil
 }

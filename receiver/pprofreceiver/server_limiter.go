@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // requestLimiter limits how many requests are processed at a time, in total and for each tenant.
@@ -52,7 +54,7 @@ func (l *requestLimiter) acquire(ctx context.Context, tenant string) (release fu
 		if ctx.Err() != nil {
 			return nil, canceled(ctx)
 		}
-		return nil, refuse(classBusy, "%d requests are being processed (max_concurrent_requests), and none finished within %s", l.total, l.wait)
+		return nil, refusal.New(refusal.Busy, "%d requests are being processed (max_concurrent_requests), and none finished within %s", l.total, l.wait)
 	}
 	return func() {
 		l.all.Release(1)
@@ -71,7 +73,7 @@ func (l *requestLimiter) acquireTenant(ctx, waiting context.Context, tenant stri
 		if ctx.Err() != nil {
 			return nil, canceled(ctx)
 		}
-		return nil, refuse(classTenantBusy, "%d requests of this tenant are being processed (max_concurrent_requests_per_tenant), and none finished within %s",
+		return nil, refusal.New(refusal.TenantBusy, "%d requests of this tenant are being processed (max_concurrent_requests_per_tenant), and none finished within %s",
 			l.perTenant, l.wait)
 	}
 	return func() {

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // TestBusy: a request above the limit is refused with a retryable error.
@@ -97,7 +99,7 @@ func TestGivingUpWaiting(t *testing.T) {
 		cancel()
 		_, err = p.acquire(ctx, "a")
 		require.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, classAborted, classify(err))
+		assert.Equal(t, refusal.Aborted, refusal.Of(err))
 		release()
 		release, err = p.acquire(t.Context(), "a")
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -80,7 +81,7 @@ func setFromQuery(source *pprof.Source, query string) error {
 		case !isResource:
 			continue
 		case key == "":
-			return refuse(classBadQuery, "the query parameter %q names no attribute", name)
+			return refusal.New(refusal.BadQuery, "the query parameter %q names no attribute", name)
 		}
 		if value == "" {
 			continue
@@ -101,10 +102,13 @@ func unescape(parameter string) (name, value string, err error) {
 		value, err = url.QueryUnescape(value)
 	}
 	if err != nil {
-		return "", "", refuse(classBadQuery, "cannot read the query parameter %.64q: %w", parameter, err)
+		return "", "", refusal.New(refusal.BadQuery, "cannot read the query parameter %.64q: %w", parameter, err)
 	}
 	return label.ValidText(name), label.ValidText(value), nil
 }
+
+// pyroscopeNames maps labels of Pyroscope to the attributes of the semantic conventions.
+var pyroscopeNames = map[string]string{"service_name": attributeServiceName}
 
 // setFromLabels sets the labels that a client sends with its profiles as resource attributes. names maps labels to the
 // attributes of the semantic conventions, which have one value: the last label counts. Other labels that occur with several

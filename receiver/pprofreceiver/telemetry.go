@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -52,7 +53,7 @@ type apiMetrics struct {
 	api      metric.MeasurementOption
 	wire     metric.MeasurementOption
 	inflated metric.MeasurementOption
-	reasons  [classCount]metric.MeasurementOption
+	reasons  [len(refusal.Answers)]metric.MeasurementOption
 	repairs  []metric.MeasurementOption
 }
 
@@ -65,8 +66,8 @@ func newAPIMetrics(builder *metadata.TelemetryBuilder, name string) *apiMetrics 
 		wire:     with(api, attribute.String("form", "wire")),
 		inflated: with(api, attribute.String("form", "inflated")),
 	}
-	for class, answer := range &answers {
-		m.reasons[class] = with(api, attribute.String("reason", answer.reason))
+	for class, answer := range &refusal.Answers {
+		m.reasons[class] = with(api, attribute.String("reason", answer.Reason))
 	}
 	for _, repair := range repairKinds {
 		m.repairs = append(m.repairs, with(api, attribute.String("kind", repair.kind)))
@@ -106,8 +107,8 @@ func (m *apiMetrics) ignored(ctx context.Context, count int) {
 }
 
 // payloadRefused counts a payload that was refused while others of its request were accepted.
-func (m *apiMetrics) payloadRefused(ctx context.Context, c class) {
-	m.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, m.reasons[c])
+func (m *apiMetrics) payloadRefused(ctx context.Context, class refusal.Class) {
+	m.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, m.reasons[class])
 }
 
 // fetched counts an attempt to fetch a profile.
@@ -123,6 +124,6 @@ func (m *apiMetrics) observe(remembered *atomic.Int64) error {
 	})
 }
 
-func (m *apiMetrics) refused(ctx context.Context, c class) {
-	m.builder.ReceiverPprofRefusals.Add(ctx, 1, m.reasons[c])
+func (m *apiMetrics) refused(ctx context.Context, class refusal.Class) {
+	m.builder.ReceiverPprofRefusals.Add(ctx, 1, m.reasons[class])
 }

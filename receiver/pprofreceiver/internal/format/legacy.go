@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+package format
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // maxLegacyBytes limits payloads in the older formats. Their parser allocates objects of many times their size.
@@ -36,7 +37,7 @@ func newLegacyFormats(allowed bool, hint string, inflatedBytes int) legacyFormat
 func (f legacyFormats) convert(payload []byte, work *meter.Meter) (converted []byte, size int, err error) {
 	plain, size, err := inflate.AppendMetered(nil, payload, f.limit, work)
 	if err != nil {
-		return nil, size, refuse(classify(err), "payload in an older format: %w", err)
+		return nil, size, refusal.New(refusal.Of(err), "payload in an older format: %w", err)
 	}
 	if err := checkMaps(plain); err != nil {
 		return nil, size, err
@@ -50,7 +51,7 @@ func (f legacyFormats) convert(payload []byte, work *meter.Meter) (converted []b
 	}
 	var out bytes.Buffer
 	if err := parsed.WriteUncompressed(&out); err != nil {
-		return nil, size, refuse(classMalformed, "cannot write the payload as profile.proto: %w", err)
+		return nil, size, refusal.New(refusal.Malformed, "cannot write the payload as profile.proto: %w", err)
 	}
 	return out.Bytes(), size, work.Use(int64(out.Cap()))
 }
@@ -59,12 +60,12 @@ func (f legacyFormats) convert(payload []byte, work *meter.Meter) (converted []b
 func parseLegacy(plain []byte) (parsed *profile.Profile, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			parsed, err = nil, refuse(classMalformed, "cannot parse the payload as an older format: %v", cause)
+			parsed, err = nil, refusal.New(refusal.Malformed, "cannot parse the payload as an older format: %v", cause)
 		}
 	}()
 	parsed, err = profile.ParseData(plain)
 	if err != nil {
-		return nil, refuse(classMalformed, "cannot parse the payload as an older format: %w", err)
+		return nil, refusal.New(refusal.Malformed, "cannot parse the payload as an older format: %w", err)
 	}
 	return parsed, nil
 }

@@ -1,11 +1,13 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+package format
 
 import (
 	"bytes"
 	"regexp"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // What to do with a payload in a format that is not supported.
@@ -27,7 +29,7 @@ var foreignFormats = []struct {
 	{"Go execution trace", regexp.MustCompile(`^go 1\.\d+ trace\x00`).Match, "convert it with go tool trace -pprof=TYPE, and send that without format"},
 	{"MOJO of Austin", begins("MOJ"), "convert it with mojo2austin, and send that with format=folded"},
 	{"Java heap dump", begins("JAVA PROFILE 1."), "it has objects: record a profile with JDK Flight Recorder, and send that with format=jfr"},
-	{"HTML or SVG", isPage, withoutDebug},
+	{"HTML or SVG", IsPage, withoutDebug},
 	{"Chrome trace", isChromeTrace, "record a .cpuprofile and send it with format=cpuprofile, or " + bySpeedscope},
 	{"V8 heap snapshot", func(begin []byte) bool { return jsonField(begin, "snapshot") != nil }, "it has objects: record a .heapprofile, " + bySpeedscope},
 	{"V8 heap profile or older CPU profile", func(begin []byte) bool { return jsonField(begin, "head") != nil }, bySpeedscope},
@@ -35,15 +37,15 @@ var foreignFormats = []struct {
 	{"OTLP as JSON", func(begin []byte) bool { return jsonField(begin, "resourceProfiles") != nil }, "send it to the receiver otlp"},
 }
 
-// refuseForeign returns the error for a payload that cannot be translated, of which these are the first bytes. If the format is known,
+// RefuseForeign returns the error for a payload that cannot be translated, of which these are the first bytes. If the format is known,
 // the error names it.
-func refuseForeign(begin []byte, err error) error {
-	if class := classify(err); class != classMalformed && class != classNotPprof {
+func RefuseForeign(begin []byte, err error) error {
+	if class := refusal.Of(err); class != refusal.Malformed && class != refusal.NotPprof {
 		return err
 	}
 	for _, known := range foreignFormats {
 		if known.is(begin) {
-			return refuse(classUnknownFormat, "format %q is not supported: %s", known.name, known.instead)
+			return refusal.New(refusal.UnknownFormat, "format %q is not supported: %s", known.name, known.instead)
 		}
 	}
 	return err
@@ -67,8 +69,8 @@ func isCallgrind(begin []byte) bool {
 	return begins("# callgrind format")(begin) || begins("version: 1")(begin) && bytes.Contains(header, []byte("\ncreator: callgrind"))
 }
 
-// isPage recognizes HTML, and XML such as SVG.
-func isPage(begin []byte) bool {
+// IsPage recognizes HTML, and XML such as SVG.
+func IsPage(begin []byte) bool {
 	start := bytes.ToLower(bytes.TrimSpace(begin[:min(len(begin), 64)]))
 	return begins("<!doctype", "<html", "<?xml", "<svg")(start)
 }

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+package format
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 )
@@ -18,14 +19,17 @@ import (
 // unnamedFormat is the format of a payload whose request does not name it. It is a pprof if it can be read as one. Only another payload
 // is compared with other formats.
 type unnamedFormat struct {
-	in    *intake
-	pprof payloadFormat
+	formats *Formats
+	pprof   Format
 }
+
+// Unnamed returns the format of a payload whose request does not name it. pprof is the format of a pprof.
+func (f *Formats) Unnamed(pprof Format) Format { return unnamedFormat{formats: f, pprof: pprof} }
 
 // Decode translates a payload.
 func (f unnamedFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	profiles, stats, err := f.pprof.Decode(payload, source)
-	if len(stats.Begin) == 0 || classify(err) != classMalformed {
+	if len(stats.Begin) == 0 || refusal.Of(err) != refusal.Malformed {
 		return profiles, stats, err
 	}
 	for i := range namedFormats {
@@ -33,7 +37,7 @@ func (f unnamedFormat) Decode(payload []byte, source pprof.Source) (pprofile.Pro
 		if named.isIn == nil || !named.isIn(stats.Begin) {
 			continue
 		}
-		format := f.in.textFormat(named, 0)
+		format := f.formats.Text(named, 0)
 		if named.isLines {
 			isRead, failure := readsLines(format, stats.Begin, source.Reserve)
 			if failure != nil {
@@ -46,13 +50,13 @@ func (f unnamedFormat) Decode(payload []byte, source pprof.Source) (pprofile.Pro
 		return format.Decode(payload, source)
 	}
 	if isText(stats.Begin) {
-		err = refuse(classMalformed, "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of %s", formatNames())
+		err = refusal.New(refusal.Malformed, "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of %s", formatNames())
 	}
 	return profiles, stats, err
 }
 
 // readsLines reports whether a format reads the first lines of a payload, and gets a frame from them. err is not about the payload.
-func readsLines(format payloadFormat, begin []byte, reserve func(bytes int64) error) (isRead bool, err error) {
+func readsLines(format Format, begin []byte, reserve func(bytes int64) error) (isRead bool, err error) {
 	if len(begin) == pprof.BeginBytes {
 		begin = begin[:bytes.LastIndexByte(begin, '\n')+1] // The last line may be longer.
 	}

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+package format
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -16,7 +17,12 @@ import (
 type pprofFormat struct {
 	decoder   *pprof.Decoder
 	legacy    legacyFormats
-	recording payloadFormat
+	recording Format
+}
+
+// Pprof returns the format pprof. hint is appended to the error for older formats if they are not allowed.
+func (f *Formats) Pprof(legacyAllowed bool, hint string) Format {
+	return pprofFormat{decoder: f.decoder, legacy: newLegacyFormats(legacyAllowed, hint, f.limit), recording: f.JFR(nil, 0)}
 }
 
 // Decode translates a pprof. A payload in an older format is converted to profile.proto first.
@@ -29,7 +35,7 @@ func (f pprofFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profi
 		return profiles, stats, err
 	}
 	if !f.legacy.allowed {
-		return profiles, stats, refuse(classNotPprof, "%w: it looks like one of the older formats%s", err, f.legacy.hint)
+		return profiles, stats, refusal.New(refusal.NotPprof, "%w: it looks like one of the older formats%s", err, f.legacy.hint)
 	}
 	work := meter.New(0, source.Reserve)
 	converted, size, err := f.legacy.convert(payload, work)

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+package format
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
@@ -19,22 +20,23 @@ import (
 
 // The formats whose names have a meaning of their own in an API.
 const (
-	formatJFR    = "jfr"
-	formatFolded = "folded" // collapsed stacks with counts
+	NamePprof  = "pprof"
+	NameJFR    = "jfr"
+	NameFolded = "folded" // collapsed stacks with counts
 )
 
 // decodeText is the Decode of a translator.
 type decodeText func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error)
 
-// namedFormat is a format that a request can name, in addition to pprof and jfr.
-type namedFormat struct {
+// Named is a format that a request can name, in addition to pprof and jfr.
+type Named struct {
 	// names are equivalent. Errors list the first one.
 	names []string
 	// form is that of collapsed stacks, if decode is nil.
 	form   collapsed.Form
 	decode decodeText
-	// takesType is true if a request can name the type of the values.
-	takesType bool
+	// TakesType is true if a request can name the type of the values.
+	TakesType bool
 	// isIn reports whether a payload that begins like this has the format. It is nil if only a request can say that.
 	isIn func(begin []byte) bool
 	// isLines means that isIn is not sufficient: the format must also read the first lines.
@@ -42,28 +44,31 @@ type namedFormat struct {
 }
 
 // namedFormats has all of them.
-var namedFormats = []namedFormat{
-	{names: []string{formatFolded, "collapsed", "groups"}, form: collapsed.Groups, takesType: true, isIn: hasSemicolon, isLines: true}, // groups is Pyroscope's name
-	{names: []string{"lines"}, form: collapsed.Lines, takesType: true},
-	{names: []string{"trie"}, form: collapsed.Trie, takesType: true},
-	{names: []string{"tree"}, form: collapsed.Tree, takesType: true},
-	{names: []string{"speedscope"}, decode: speedscope.Decode, takesType: true, isIn: isSpeedscope},
-	{names: []string{"cpuprofile"}, decode: cpuprofile.Decode, takesType: true, isIn: isCPUProfile},
+var namedFormats = []Named{
+	{names: []string{NameFolded, "collapsed", "groups"}, form: collapsed.Groups, TakesType: true, isIn: hasSemicolon, isLines: true}, // groups is Pyroscope's name
+	{names: []string{"lines"}, form: collapsed.Lines, TakesType: true},
+	{names: []string{"trie"}, form: collapsed.Trie, TakesType: true},
+	{names: []string{"tree"}, form: collapsed.Tree, TakesType: true},
+	{names: []string{"speedscope"}, decode: speedscope.Decode, TakesType: true, isIn: isSpeedscope},
+	{names: []string{"cpuprofile"}, decode: cpuprofile.Decode, TakesType: true, isIn: isCPUProfile},
 	{names: []string{"perf_script", "perf"}, decode: perfscript.Decode, isIn: isText, isLines: true},
 }
 
-// findFormat returns the format with a name, or nil.
-func findFormat(name string) *namedFormat {
-	i := slices.IndexFunc(namedFormats, func(f namedFormat) bool { return slices.Contains(f.names, name) })
+// Find returns the format with a name. pprof and jfr are none of them.
+func Find(name string) (*Named, error) {
+	i := slices.IndexFunc(namedFormats, func(f Named) bool { return slices.Contains(f.names, name) })
 	if i < 0 {
-		return nil
+		return nil, refusal.New(refusal.UnknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, NamePprof, NameJFR, formatNames())
 	}
-	return &namedFormats[i]
+	return &namedFormats[i], nil
 }
 
-// unknownFormat returns the error for a format that does not exist.
-func unknownFormat(name string) error {
-	return refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, formatPprof, formatJFR, formatNames())
+// Names returns all names of all formats that a request can name, without pprof and jfr.
+func Names() (all []string) {
+	for _, format := range namedFormats {
+		all = append(all, format.names...)
+	}
+	return all
 }
 
 // formatNames lists namedFormats.
@@ -81,20 +86,24 @@ type textFormat struct {
 	options text.Options
 }
 
-// textFormat returns a format. period is the value of one count of collapsed stacks.
-func (in *intake) textFormat(named *namedFormat, period int64) payloadFormat {
+// Text returns a format. period is the value of one count of collapsed stacks.
+func (f *Formats) Text(named *Named, period int64) Format {
 	decode := named.decode
 	if decode == nil {
 		decode = func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 			return collapsed.Decode(payload, source, collapsed.Options{Form: named.form, Period: period, Options: options})
 		}
 	}
-	return textFormat{decode, text.Options{
-		Limits: in.options.Limits, KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
-	}}
+	return textFormat{decode, f.text}
 }
 
 // Decode translates a payload.
 func (f textFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return f.decode(payload, source, f.options)
+}
+
+// IsText reports whether a format is one of [Formats.Text].
+func IsText(f Format) bool {
+	_, is := f.(textFormat)
+	return is
 }

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+package format
 
 import (
 	"sync"
@@ -25,10 +25,10 @@ type jfrFormat struct {
 	skipped *skippedEvents
 }
 
-// jfrFormat returns the format of a recording with these labels and this period, optionally in a container.
-func (in *intake) jfrFormat(labels []byte, period time.Duration) payloadFormat {
+// JFR returns the format of a recording with these labels and this period, optionally in a container.
+func (f *Formats) JFR(labels []byte, period time.Duration) Format {
 	return containerFormat{
-		content: jfrFormat{decoder: in.recordings, labels: labels, period: period, skipped: &in.skipped}, suffix: suffixJFR, limit: in.limits.InflatedBytes,
+		content: jfrFormat{decoder: f.recordings, labels: labels, period: period, skipped: &f.skipped}, suffix: SuffixJFR, limit: f.limit,
 	}
 }
 

@@ -1,9 +1,13 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+package format
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
+)
 
 // google/pprof reads the mappings of an older format line by line. A line name=value makes it replace $name in all later lines, by a
 // search that it prepares again after each such line, and it compares each address with each mapping. These limits are far above what
@@ -51,13 +55,13 @@ func checkMaps(plain []byte) error {
 		}
 		variables++
 		if len(line) > maxMapVariableBytes || bytes.IndexByte(line, '$') >= 0 {
-			return refuse(classTooLarge, "a variable of the mappings has %d bytes or refers to another one, the limit is %d bytes", len(line), maxMapVariableBytes)
+			return refusal.New(refusal.TooLarge, "a variable of the mappings has %d bytes or refers to another one, the limit is %d bytes", len(line), maxMapVariableBytes)
 		}
 	}
 	samples := len(plain) - len(maps)
 	comparisons := int64(lines) * int64(bytes.Count(plain, []byte("0x"))+samples/8)
 	if variables > maxMapVariables || references > maxMapReferences || comparisons > maxMapComparisons {
-		return refuse(classTooLarge, "a limit of the mappings is exceeded: they have %d lines, %d variables and %d references, for %d bytes of samples", lines, variables, references, samples)
+		return refusal.New(refusal.TooLarge, "a limit of the mappings is exceeded: they have %d lines, %d variables and %d references, for %d bytes of samples", lines, variables, references, samples)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+package format
 
 import (
 	"archive/zip"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -24,7 +25,15 @@ const (
 	zipMagic = "PK\x03\x04"
 )
 
+// The ends of the names of files with a profile.
 const (
+	SuffixPprof = ".pprof"
+	SuffixJFR   = ".jfr"
+)
+
+const (
+	// lz4DecoderBytes is the memory of the lz4 decompressor: two blocks of up to 8 MiB.
+	lz4DecoderBytes = 16 << 20
 	// zipFactor is the memory for the directory of a zip, as a multiple of the size of the zip.
 	zipFactor = 16
 	// zipDecoderBytes is the memory of the zip decompressor.
@@ -33,11 +42,16 @@ const (
 
 // containerFormat is a format whose payloads can be in a container.
 type containerFormat struct {
-	content payloadFormat
+	content Format
 	// suffix is the end of the name of the only file in a zip that is read.
 	suffix string
 	// limit is the maximum size of an unpacked payload in bytes.
 	limit int
+}
+
+// Container returns a format whose payloads can be in a container.
+func (f *Formats) Container(content Format, suffix string) Format {
+	return containerFormat{content: content, suffix: suffix, limit: f.limit}
 }
 
 // Decode unpacks a payload and translates the content.
@@ -65,7 +79,7 @@ func (f containerFormat) open(payload []byte, work *meter.Meter) (content []byte
 	defer func() {
 		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
-			content, err = nil, refuse(classMalformed, "cannot unpack the payload: %v", cause)
+			content, err = nil, refusal.New(refusal.Malformed, "cannot unpack the payload: %v", cause)
 		}
 	}()
 	switch {
@@ -96,12 +110,12 @@ func (f containerFormat) openZip(payload []byte, work *meter.Meter) ([]byte, err
 			continue
 		}
 		if found != nil {
-			return nil, refuse(classMalformed, "the zip has more than one file that ends in %s: %.64q and %.64q", f.suffix, found.Name, file.Name)
+			return nil, refusal.New(refusal.Malformed, "the zip has more than one file that ends in %s: %.64q and %.64q", f.suffix, found.Name, file.Name)
 		}
 		found = file
 	}
 	if found == nil {
-		return nil, refuse(classMalformed, "the zip has no file that ends in %s", f.suffix)
+		return nil, refusal.New(refusal.Malformed, "the zip has no file that ends in %s", f.suffix)
 	}
 	from, err := found.Open()
 	if err != nil {
@@ -116,7 +130,7 @@ func (f containerFormat) read(from io.Reader, work *meter.Meter) ([]byte, error)
 	content, err := inflate.ReadAll(from, f.limit, work)
 	switch {
 	case errors.Is(err, inflate.ErrTooLarge):
-		return nil, refuse(classTooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", f.limit, err)
+		return nil, refusal.New(refusal.TooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", f.limit, err)
 	case err != nil:
 		return nil, unpackError(err)
 	}
@@ -125,5 +139,5 @@ func (f containerFormat) read(from io.Reader, work *meter.Meter) ([]byte, error)
 
 // unpackError returns a refusal for an error of lz4 or zip. An error with a class keeps it, others are malformed.
 func unpackError(err error) error {
-	return refuse(malformedUnless(err), "cannot unpack the payload: %w", err)
+	return refusal.New(refusal.MalformedUnless(err), "cannot unpack the payload: %w", err)
 }

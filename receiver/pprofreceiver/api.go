@@ -1,0 +1,51 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
+)
+
+// api is one push API of a server: its paths, how a request is read, and the form of its answers.
+type api struct {
+	on bool
+	// name is the name in the configuration and in the metrics.
+	name    string
+	metrics *apiMetrics
+	paths   []string
+	// read adds the payloads of a request to the batch. body is valid until read returns. An error applies to the whole
+	// request.
+	read func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error
+	// succeed and fail write the answer. Headers may already be set.
+	succeed func(w http.ResponseWriter, r *http.Request)
+	fail    func(w http.ResponseWriter, r *http.Request, f failure)
+}
+
+// failure describes a refused request for its answer.
+type failure struct {
+	refusal.Answer
+	class refusal.Class
+	text  string
+}
+
+// succeedEmpty answers 204.
+func succeedEmpty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
+
+// failText writes the text of an error.
+func failText(w http.ResponseWriter, _ *http.Request, f failure) { http.Error(w, f.text, f.Status) }
+
+// succeedOK answers 200 without a body. Some clients treat 204 as a failure.
+func succeedOK(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
+
+func failJSON(w http.ResponseWriter, status int, text any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	// The client may have disconnected.
+	_ = json.NewEncoder(w).Encode(text)
+}

@@ -1,0 +1,178 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package format
+
+import (
+	"archive/zip"
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/pierrec/lz4/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func exampleFormats() *Formats {
+	return New(pprof.DecodeOptions{Limits: pprof.DefaultLimits()}, false, zap.NewNop())
+}
+
+// packed returns content in each container and compression.
+func packed(tb testing.TB, content []byte) map[string][]byte {
+	tb.Helper()
+	all := map[string][]byte{"plain": content}
+	var out bytes.Buffer
+	compressor := gzip.NewWriter(&out)
+	_, err := compressor.Write(content)
+	require.NoError(tb, err)
+	require.NoError(tb, compressor.Close())
+	all["gzip"] = bytes.Clone(out.Bytes())
+	out.Reset()
+	frames := lz4.NewWriter(&out)
+	_, err = frames.Write(content)
+	require.NoError(tb, err)
+	require.NoError(tb, frames.Close())
+	all["lz4"] = bytes.Clone(out.Bytes())
+	out.Reset()
+	archive := zip.NewWriter(&out)
+	file, err := archive.Create("a.jfr")
+	require.NoError(tb, err)
+	_, err = file.Write(content)
+	require.NoError(tb, err)
+	require.NoError(tb, archive.Close())
+	all["zip"] = out.Bytes()
+	return all
+}
+
+const heapText = `heap profile: 3: 1024 [7: 4096] @ heap/1048576
+1: 512 [2: 1024] @ 0x1000 0x2000
+2: 512 [5: 3072] @ 0x1000 0x3000
+`
+
+// TestRecordingMemory: memory is reserved before it is allocated, also for containers.
+func TestRecordingMemory(t *testing.T) {
+	recording := bytes.Repeat(jfrtest.Example().Bytes(), 100)
+	formats := New(pprof.DecodeOptions{Limits: pprof.Limits{InflatedBytes: 1 << 20}}, false, zap.NewNop())
+	for name, payload := range packed(t, recording) {
+		t.Run(name, func(t *testing.T) {
+			memorytest.Check(t, func(reserve func(int64) error) error {
+				_, _, err := formats.JFR(nil, 0).Decode(payload, pprof.Source{Reserve: reserve})
+				return err
+			})
+		})
+	}
+}
+
+// TestRecordingSkipped: the types of events without a profile are logged once.
+func TestRecordingSkipped(t *testing.T) {
+	core, logs := observer.New(zap.DebugLevel)
+	f := New(pprof.DecodeOptions{Limits: pprof.DefaultLimits()}, false, zap.New(core)).JFR(nil, 0)
+	recording := jfrtest.Example()
+	recording.Classes = append(recording.Classes, jfrtest.Class{ID: 900, Name: "jdk.CPULoad"})
+	for range 2 {
+		recording.Event(900, 1)
+		_, _, err := f.Decode(recording.Bytes(), pprof.Source{})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, logs.Len())
+	assert.Equal(t, map[string]any{"type": "jdk.CPULoad", "events": int64(1)}, logs.All()[0].ContextMap())
+}
+
+// TestNotRecognizedMemory: if there is no memory for reading the first lines, the sender can send the payload again.
+func TestNotRecognizedMemory(t *testing.T) {
+	f := exampleFormats().Unnamed(fixedFormat{begin: []byte("main;work 5\n")})
+	_, _, err := f.Decode(nil, pprof.Source{Reserve: func(int64) error { return memory.ErrExhausted }})
+	assert.Equal(t, refusal.Memory, refusal.Of(err))
+}
+
+// fixedFormat refuses any payload.
+type fixedFormat struct{ begin []byte }
+
+func (f fixedFormat) Decode([]byte, pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	return pprofile.Profiles{}, pprof.DecodeStats{Begin: f.begin}, pprof.ErrMalformed
+}
+
+// TestPprofsAreNotCompared: reading a pprof never looks for another format.
+func TestPprofsAreNotCompared(t *testing.T) {
+	formats := exampleFormats()
+	for _, payload := range profiletest.ClientPayloads(t) {
+		if payload.Legacy {
+			continue
+		}
+		_, stats, err := formats.Unnamed(formats.Pprof(false, "")).Decode(payload.Data, pprof.Source{})
+		require.NoError(t, err, payload.File)
+		assert.Empty(t, stats.Begin, payload.File)
+	}
+}
+
+// TestLegacyMaps: variables in the mappings are replaced, but they cannot multiply the text or the time.
+func TestLegacyMaps(t *testing.T) {
+	const maps = heapText + "MAPPED_LIBRARIES:\nbuild=/app\n00001000-00002000 r-xp 00000000 00:00 0 $build/shop\n"
+	binary := "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00" +
+		strings.Repeat("\x00", 16) + "\x01" + strings.Repeat("\x00", 15)
+	formats := newLegacyFormats(true, "", 1<<20)
+	unlimited := &meter.Meter{}
+	converted, _, err := formats.convert([]byte(maps), unlimited)
+	require.NoError(t, err)
+	assert.Contains(t, string(converted), "/app/shop")
+	for name, payload := range map[string]string{
+		"many variables":     maps + strings.Repeat("a=b\n", 1000),
+		"variables of a CPU": binary + strings.Repeat("a=b\n", 1000),
+		"a long variable":    maps + "a=" + strings.Repeat("b", 5000) + "\n",
+		"nested variables":   maps + "b=$build$build\nc=$b$b\n",
+		"many references":    maps + strings.Repeat("$build", 20_000),
+		"many comparisons":   strings.Repeat("1: 2 [1: 2] @ 0x1 0x2\n", 20_000) + maps + strings.Repeat("\n", 200_000),
+	} {
+		_, _, err := formats.convert([]byte(payload), unlimited)
+		require.ErrorContains(t, err, "of the mappings", name)
+		assert.Equal(t, refusal.TooLarge, refusal.Of(err), name)
+	}
+}
+
+// TestLegacyRefusedSize: a payload that is too large for an older format was decompressed to see that it is one.
+func TestLegacyRefusedSize(t *testing.T) {
+	content := []byte(heapText + strings.Repeat("# padding\n", 1000))
+	f := pprofFormat{decoder: pprof.NewDecoder(pprof.DecodeOptions{}), legacy: newLegacyFormats(true, "", 5000)}
+	for name, payload := range packed(t, content) {
+		if name == "lz4" || name == "zip" {
+			continue // These are only for recordings and uploads of Datadog.
+		}
+		_, stats, err := f.Decode(payload, pprof.Source{})
+		require.ErrorContains(t, err, "more than 5000 bytes", name)
+		assert.Equal(t, len(content), stats.InflatedBytes, name)
+	}
+}
+
+// TestLegacyLinearTime: the time grows linearly with a text in one of the older formats.
+func TestLegacyLinearTime(t *testing.T) {
+	formats := newLegacyFormats(true, "", 1<<20)
+	unlimited := &meter.Meter{}
+	const maps = "00400000-00401000 r-xp 00000000 00:00 0 /bin/a\n"
+	const heap = "heap profile: 1: 2 [3: 4] @ heapz_v2/1\n"
+	for head, tokens := range map[string][]string{
+		heap:                           {" ", "1: 2 [1: 2] @ 0x400001 0x400002\n", "MAPPED_LIBRARIES:\n" + maps},
+		heap + "MAPPED_LIBRARIES:\n":   {maps, "a = b\n", "$a"},
+		"goroutine profile: total 7\n": {"7 @ 0x1 0x2\n", "#\t0x1\tmain+0x1\ta.go:1\n"},
+		"--- contentionz 1 ---\n":      {"a = b\n", "1 2 @ 0x1\n"},
+		"--- threadz 1 ---\n\n":        {"--- Thread 1 (name: a/1) stack: ---\n", "  0x1 main\n"},
+		"--- heapz 1 ---\nf = java\nresolution = bytes\n": {"1: 2 [1: 2] @ 1\n", "0x1 ", "  0x1 a (b:1)\n"},
+	} {
+		profiletest.CheckLinear(t, head, maps, tokens, func(text []byte) { _, _, _ = formats.convert(text, unlimited) })
+	}
+}
