@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -55,7 +56,7 @@ func (p *pages) serveFunctions(w http.ResponseWriter, r *http.Request) error {
 		}
 		lists := make([][]*store.Profile, len(sides))
 		for i, s := range sides {
-			lists[i] = s.profiles
+			lists[i] = s.Profiles
 		}
 		if p.notModified(w, r, lists...) {
 			return nil, errNotModified
@@ -69,7 +70,7 @@ func (p *pages) serveFunctions(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sides returns what a request selects: one selection, or two if there are parameters of a base.
-func (p *pages) sides(r *http.Request, values url.Values, work *meter.Meter) ([]selected, error) {
+func (p *pages) sides(r *http.Request, values url.Values, work *meter.Meter) ([]*query.Selection, error) {
 	compared := maps.Clone(values)
 	isComparison := false
 	for name := range values {
@@ -80,14 +81,14 @@ func (p *pages) sides(r *http.Request, values url.Values, work *meter.Meter) ([]
 	}
 	s, err := p.selectBy(r, values, work)
 	if err != nil || !isComparison {
-		return []selected{s}, err
+		return []*query.Selection{s}, err
 	}
 	base, err := p.selectBy(r, compared, work)
-	return []selected{s, base}, err
+	return []*query.Selection{s, base}, err
 }
 
 // functionTableOf returns the values of all functions, or of one.
-func functionTableOf(sides []selected, function string, work *meter.Meter) (*functionTable, error) {
+func functionTableOf(sides []*query.Selection, function string, work *meter.Meter) (*functionTable, error) {
 	t, err := treeOf(work, sides...)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func functionTableOf(sides []selected, function string, work *meter.Meter) (*fun
 	}
 	isComparison := len(sides) > 1
 	totals := t.Totals()
-	table := &functionTable{Unit: sides[0].unit, Total: totals[0], Profiles: t.Profiles[0]}
+	table := &functionTable{Unit: sides[0].Unit(), Total: totals[0], Profiles: t.Profiles[0]}
 	if isComparison {
 		table.BaseTotal = &totals[1]
 	}
@@ -158,23 +159,23 @@ func (p *pages) serveDownload(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return nil, err
 		}
-		if s.Profiles == 0 {
+		if len(s.Profiles) == 0 {
 			return nil, fail(http.StatusNotFound, "there is no profile of this type and time with these labels")
 		}
-		if p.notModified(w, r, s.profiles) {
+		if p.notModified(w, r, s.Profiles) {
 			return nil, errNotModified
 		}
 		switch name {
 		case "pprof":
-			return merged(s.Selection, work, 0, gzipOf)
+			return merged(s, work, 0, gzipOf)
 		case "pgo":
-			return merged(s.Selection, work, defaultDepth, pgoOf)
+			return merged(s, work, defaultDepth, pgoOf)
 		}
 		t, err := treeOf(work, s)
 		if err != nil {
 			return nil, err
 		}
-		return format.write(t, strings.TrimSpace(values.Get(typeParameter)+" "+values.Get(queryParameter)), s.unit)
+		return format.write(t, strings.TrimSpace(values.Get(typeParameter)+" "+values.Get(queryParameter)), s.Unit())
 	})
 	switch {
 	case err != nil:

@@ -210,7 +210,7 @@ func TestDownloads(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/download/dot?" + selecting(cpuID, "{}"): 404, "/download/pprof": 400, "/download/pprof?" + selecting(cpuID, "{"): 400,
-		"/download/pprof?" + selecting("none", "{}"): 404, "/download/pgo?x=1": 400,
+		"/download/pprof?" + selecting("none:cpu:nanoseconds:cpu:nanoseconds", "{}"): 404, "/download/pprof?" + selecting("none", "{}"): 400, "/download/pgo?x=1": 400,
 	} {
 		response, _ := s.get(t, path)
 		assert.Equal(t, want, response.StatusCode, path)

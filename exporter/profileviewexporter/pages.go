@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
@@ -21,6 +22,7 @@ import (
 type pages struct {
 	cfg    *Config
 	store  *store.Store
+	source query.Source
 	budget *memory.Budget
 	// hosts are the host names that requests may have. nil accepts every name.
 	hosts map[string]bool
@@ -37,6 +39,7 @@ type pages struct {
 func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
 	p := &pages{
 		cfg: cfg, store: store, budget: bytes, now: time.Now,
+		source:  query.Source{Store: store, TraceLabel: cfg.Encoding.LinkLabels.Trace, SpanLabel: cfg.Encoding.LinkLabels.Span},
 		working: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
 	}
 	_, _ = rand.Read(p.start[:]) // never fails
@@ -60,10 +63,7 @@ func (p *pages) handler() http.Handler {
 	} {
 		mux.Handle("GET "+path, handle(serve))
 	}
-	api := &querier.Server{
-		Store: p.store, Tenant: p.tenant, TraceLabel: p.cfg.Encoding.LinkLabels.Trace, SpanLabel: p.cfg.Encoding.LinkLabels.Span,
-		Begin: p.begin, Code: codeOf,
-	}
+	api := &querier.Server{Source: p.source, Tenant: p.tenant, Begin: p.begin, Code: codeOf}
 	api.Handle(mux)
 	handler := http.Handler(mux)
 	if p.cfg.PathPrefix != "" {

@@ -80,23 +80,12 @@ func (p *pages) filterOf(values url.Values) (*query.Filter, error) {
 		}
 		all = append(all, some...)
 	}
-	return p.filter(all, values)
+	return p.source.Filter(all, nonEmpty(values, traceParameter), nonEmpty(values, spanParameter))
 }
 
-// filter returns a filter with selectors and the IDs of a trace and a span.
-func (p *pages) filter(selectors []selector.Selector, values url.Values) (*query.Filter, error) {
-	ids := func(name string) []string {
-		return slices.DeleteFunc(slices.Clone(values[name]), func(id string) bool { return id == "" })
-	}
-	traces, err := query.NewLink(p.cfg.Encoding.LinkLabels.Trace, "trace", ids(traceParameter), query.TraceBytes)
-	if err != nil {
-		return nil, err
-	}
-	spans, err := query.NewLink(p.cfg.Encoding.LinkLabels.Span, "span", ids(spanParameter), query.SpanBytes)
-	if err != nil {
-		return nil, err
-	}
-	return query.NewFilter(selectors, traces, spans)
+// nonEmpty returns the values of a parameter that are not empty.
+func nonEmpty(values url.Values, name string) []string {
+	return slices.DeleteFunc(slices.Clone(values[name]), func(value string) bool { return value == "" })
 }
 
 // selectorsOf returns the selectors of the parameters with a prefix. An empty value matches any.

@@ -146,20 +146,18 @@ func (p *pages) servePlainFunctions(w http.ResponseWriter, r *http.Request) erro
 	if err := checkParameters(values, selectionParameters); err != nil {
 		return err
 	}
-	unit := ""
 	table, err := working(p, r, func(work *meter.Meter) (*functionTable, error) {
 		s, err := p.selectBy(r, values, work)
 		if err != nil {
 			return nil, err
 		}
-		unit = s.unit
-		return functionTableOf([]selected{s}, "", work)
+		return functionTableOf([]*query.Selection{s}, "", work)
 	})
 	if err != nil {
 		return err
 	}
 	page := newPlainPage("../", "Functions", values)
-	page.ID, page.Total, page.Profiles = values.Get(typeParameter), amount(table.Total, unit), table.Profiles
+	page.ID, page.Total, page.Profiles = values.Get(typeParameter), amount(table.Total, table.Unit), table.Profiles
 	shown := table.Functions[:min(len(table.Functions), plainRows)]
 	page.Left = len(table.Functions) - len(shown)
 	for _, f := range shown {
@@ -168,7 +166,7 @@ func (p *pages) servePlainFunctions(w http.ResponseWriter, r *http.Request) erro
 			place += ":" + strconv.FormatInt(f.Line, 10)
 		}
 		page.Rows = append(page.Rows, plainRow{
-			f.Name, place, amount(f.Self, unit), share(f.Self, table.Total), amount(f.Total, unit), share(f.Total, table.Total),
+			f.Name, place, amount(f.Self, table.Unit), share(f.Self, table.Total), amount(f.Total, table.Unit), share(f.Total, table.Total),
 		})
 	}
 	for _, format := range []string{"pprof", "collapsed", "speedscope", "svg", "pgo"} {

@@ -44,7 +44,11 @@ func (p *pages) serveMerged(w http.ResponseWriter, r *http.Request, known []stri
 		if !named && p.notModified(w, r, chosen) {
 			return nil, errNotModified
 		}
-		return merged(query.Select(chosen, filter, query.All), work, frames, write)
+		selection, err := query.Select(chosen, filter, query.All, work)
+		if err != nil {
+			return nil, err
+		}
+		return merged(selection, work, frames, write)
 	})
 	given := len(chosen) > 0 && errors.Is(err, errNoSamples) // A scraper goes on after profiles without the samples that it wants.
 	if err == nil {
@@ -105,9 +109,6 @@ var errNoSamples = &failure{http.StatusNotFound, "none of these profiles has a s
 
 // merged returns the merged samples of a selection, as write writes them. leafFrames is the number of locations of each stack, 0 for all.
 func merged(s *query.Selection, work *meter.Meter, leafFrames int, write func(*merge.Merger) ([]byte, error)) ([]byte, error) {
-	if err := work.Use(s.Bytes()); err != nil {
-		return nil, err
-	}
 	m := merge.New(work)
 	m.LeafFrames = leafFrames
 	s.KeepLatest()

@@ -9,7 +9,6 @@ import (
 	"net/url"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -78,63 +77,27 @@ func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, r, found)
 }
 
-// selected is what the parameters of a page select.
-type selected struct {
-	*query.Selection
-	profiles []*store.Profile
-	// unit is that of the values.
-	unit string
-}
-
-// selectBy returns what the parameters with a prefix select: a profile type, selectors, a time, a trace and a span.
-func (p *pages) selectBy(r *http.Request, values url.Values, work *meter.Meter) (s selected, err error) {
-	id := values.Get(typeParameter)
-	if id == "" {
-		return s, fail(http.StatusBadRequest, "the parameter type is missing: the ID of a profile type, such as process_cpu:cpu:nanoseconds:cpu:nanoseconds")
-	}
-	selectors, err := selector.Parse(values.Get(queryParameter))
-	if err != nil {
-		return s, err
-	}
-	filter, err := p.filter(selectors, values)
-	if err != nil {
-		return s, err
-	}
-	if err := work.Need(filter.Bytes()); err != nil {
-		return s, err
-	}
+// selectBy returns what the parameters of a page select: a profile type, selectors, a time, a trace and a span.
+func (p *pages) selectBy(r *http.Request, values url.Values, work *meter.Meter) (*query.Selection, error) {
 	from, until, err := bounds(values, "", p.now())
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	if until.At.IsZero() {
 		until.At = store.Forever
 	}
-	s.profiles, _ = p.store.Search(&store.Query{Tenant: p.tenant(r.Header), Matches: func(one *store.Profile) bool {
-		_, within := one.Within(from.At, until.At)
-		return within && one.ColumnOf(id) >= 0 && r.Context().Err() == nil && filter.Profile(one)
-	}})
-	if err := filter.Err(); err != nil {
-		return s, err
-	}
-	for _, one := range s.profiles {
-		s.unit = one.Columns[one.ColumnOf(id)].Unit
-	}
-	s.Selection = query.Select(s.profiles, filter, query.OfType(id))
-	return s, nil
+	return p.source.Select(&query.Request{
+		Tenant: p.tenant(r.Header), TypeID: values.Get(typeParameter), Labels: values.Get(queryParameter), Start: from.At, End: until.At,
+		TraceIDs: nonEmpty(values, traceParameter), SpanIDs: nonEmpty(values, spanParameter),
+	}, work)
 }
 
 // treeOf returns the merged samples of one or two sides.
-func treeOf(work *meter.Meter, sides ...selected) (*tree.Tree, error) {
-	for _, s := range sides {
-		if err := work.Use(s.Bytes()); err != nil {
-			return nil, err
-		}
-	}
+func treeOf(work *meter.Meter, sides ...*query.Selection) (*tree.Tree, error) {
 	t := tree.New(work)
 	for side, s := range sides {
 		s.KeepLatest()
-		if err := t.Merge(s.Selection, side); err != nil {
+		if err := t.Merge(s, side); err != nil {
 			return nil, err
 		}
 	}

@@ -78,7 +78,9 @@ func BenchmarkWindow(b *testing.B) {
 				filter, err := query.NewFilter(nil)
 				require.NoError(b, err)
 				m := merge.New(nil)
-				require.NoError(b, m.Add(query.Select(found, filter, query.All)))
+				selection, err := query.Select(found, filter, query.All, nil)
+				require.NoError(b, err)
+				require.NoError(b, m.Add(selection))
 				_, err = m.Pprof()
 				require.NoError(b, err)
 			}

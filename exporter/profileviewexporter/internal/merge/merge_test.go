@@ -38,7 +38,9 @@ func merged(tb testing.TB, profiles ...[]byte) []byte {
 	filter, err := query.NewFilter(nil)
 	require.NoError(tb, err)
 	m := merge.New(nil)
-	require.NoError(tb, m.Add(query.Select(found, filter, query.All)))
+	selection, err := query.Select(found, filter, query.All, nil)
+	require.NoError(tb, err)
+	require.NoError(tb, m.Add(selection))
 	out, err := m.Pprof()
 	require.NoError(tb, err)
 	return out

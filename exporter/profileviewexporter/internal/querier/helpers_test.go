@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -37,7 +38,7 @@ func newServer(tb testing.TB) *server {
 	s := &server{mux: http.NewServeMux(), limit: 1 << 30}
 	s.store = store.New(store.Limits{Memory: 256 << 20, PerSeries: 1000}, func(store.Reason) {})
 	api := &querier.Server{
-		Store: s.store, TraceLabel: "trace_id", SpanLabel: "span_id",
+		Source: query.Source{Store: s.store, TraceLabel: "trace_id", SpanLabel: "span_id"},
 		Tenant: func(h http.Header) string { return h.Get("X-Scope-OrgID") },
 		Begin: func(ctx context.Context) (*meter.Meter, func(), error) {
 			return meter.New(0, func(bytes int64) error {

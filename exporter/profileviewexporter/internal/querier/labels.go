@@ -51,7 +51,7 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 		if err != nil {
 			return nil, err
 		}
-		profiles, err := c.search(t, filter)
+		profiles, err := c.server.Search(c.tenant, t.start, t.end, filter, c.work)
 		if err != nil {
 			return nil, err
 		}

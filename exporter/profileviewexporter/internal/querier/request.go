@@ -6,7 +6,6 @@ package querier
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -14,7 +13,6 @@ import (
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
 
@@ -41,34 +39,6 @@ func timesOf(start, end int64) (t times, err error) {
 	return t, nil
 }
 
-// search returns the profiles of a time range that a filter does not exclude.
-func (c *call) search(t times, filter *query.Filter) ([]*store.Profile, error) {
-	if err := c.work.Use(filter.Bytes()); err != nil {
-		return nil, err
-	}
-	profiles, _ := c.server.Store.Search(&store.Query{Tenant: c.tenant, Matches: func(p *store.Profile) bool {
-		_, within := p.Within(t.start, t.end)
-		return within && c.Err() == nil && filter.Profile(p)
-	}})
-	const profileBytes = 64
-	if err := c.work.Use(profileBytes * int64(len(profiles))); err != nil {
-		return nil, err
-	}
-	return profiles, filter.Err()
-}
-
-// typeParts is the number of parts of the ID of a profile type. Another part can say that the values are deltas.
-const typeParts = 5
-
-// checkType returns an error if a text is not the ID of a profile type.
-func checkType(id string) (string, error) {
-	parts := strings.Split(strings.TrimSuffix(id, ":delta"), ":")
-	if len(parts) != typeParts {
-		return "", invalid("a profile type must be <name>:<sample type>:<sample unit>:<period type>:<period unit>, %.100q has %d parts", id, len(parts))
-	}
-	return strings.TrimSuffix(id, ":delta"), nil
-}
-
 // selecting is a request for the samples of one profile type.
 type selecting struct {
 	typeID, labels    string
@@ -82,32 +52,10 @@ func (c *call) selection(r *selecting) (*query.Selection, times, error) {
 	if err != nil {
 		return nil, t, err
 	}
-	id, err := checkType(r.typeID)
-	if err != nil {
-		return nil, t, err
-	}
-	selectors, err := selector.Parse(r.labels)
-	if err != nil {
-		return nil, t, err
-	}
-	traces, err := query.NewLink(c.server.TraceLabel, "trace", r.traceIDs, query.TraceBytes)
-	if err != nil {
-		return nil, t, err
-	}
-	spans, err := query.NewLink(c.server.SpanLabel, "span", r.spanIDs, query.SpanBytes)
-	if err != nil {
-		return nil, t, err
-	}
-	filter, err := query.NewFilter(selectors, traces, spans)
-	if err != nil {
-		return nil, t, err
-	}
-	profiles, err := c.search(t, filter)
-	if err != nil {
-		return nil, t, err
-	}
-	s := query.Select(profiles, filter, query.OfType(id))
-	return s, t, c.work.Use(s.Bytes())
+	s, err := c.server.Select(&query.Request{
+		Tenant: c.tenant, TypeID: r.typeID, Labels: r.labels, Start: t.start, End: t.end, TraceIDs: r.traceIDs, SpanIDs: r.spanIDs,
+	}, c.work)
+	return s, t, err
 }
 
 // callSite returns the functions with which stacks must begin.

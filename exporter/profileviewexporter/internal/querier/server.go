@@ -15,7 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
@@ -24,11 +24,9 @@ const Prefix = "/querier.v1.QuerierService/"
 
 // Server answers requests.
 type Server struct {
-	Store *store.Store
+	query.Source
 	// Tenant returns the tenant of a request.
 	Tenant func(http.Header) string
-	// TraceLabel and SpanLabel are the labels of samples with the IDs. SpanLabel can be empty.
-	TraceLabel, SpanLabel string
 	// Begin waits until a request may work. The caller must call end when the answer is complete.
 	Begin func(ctx context.Context) (work *meter.Meter, end func(), err error)
 	// Code returns the code for an error that is not one of this package.

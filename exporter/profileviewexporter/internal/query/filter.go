@@ -31,8 +31,8 @@ type Link struct {
 	Values []string
 }
 
-// NewLink returns a link for IDs of a length in bytes, which must be hexadecimal. kind names them in errors.
-func NewLink(label, kind string, ids []string, length int) (l Link, err error) {
+// newLink returns a link for IDs of a length in bytes, which must be hexadecimal. kind names them in errors.
+func newLink(label, kind string, ids []string, length int) (l Link, err error) {
 	if len(ids) > maxIDs {
 		return l, fmt.Errorf("%w: %d IDs of a %s are given, the limit is %d", selector.ErrInvalid, len(ids), kind, maxIDs)
 	}
@@ -49,11 +49,11 @@ func NewLink(label, kind string, ids []string, length int) (l Link, err error) {
 	return l, nil
 }
 
-// maxIDs limits the IDs of a request. TraceBytes and SpanBytes are their lengths.
+// maxIDs limits the IDs of a request. traceBytes and spanBytes are their lengths.
 const (
 	maxIDs     = 100
-	TraceBytes = 16
-	SpanBytes  = 8
+	traceBytes = 16
+	spanBytes  = 8
 )
 
 // undecided are the selectors that the attributes of a resource do not decide, as bits by position. Others are about the profile type, or

@@ -9,14 +9,15 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // Selection is what a query selects: profiles, some of their sample types, and some of their samples.
 type Selection struct {
 	Parts  []Part
 	filter *Filter
-	// Profiles is the number of profiles.
-	Profiles int
+	// Profiles are the profiles, in order of arrival.
+	Profiles []*store.Profile
 }
 
 // Part is the part of a selection whose samples have the same symbols.
@@ -34,8 +35,8 @@ type Chosen struct {
 	Keeps func(labels uint32) bool
 }
 
-// Select returns the selection of profiles that match a filter, with the sample types that wants accepts.
-func Select(profiles []*store.Profile, filter *Filter, wants func(*store.Profile, int) bool) *Selection {
+// Select returns the selection of profiles that match a filter, with the sample types that wants accepts. work counts its memory.
+func Select(profiles []*store.Profile, filter *Filter, wants func(*store.Profile, int) bool, work *meter.Meter) (*Selection, error) {
 	s := &Selection{filter: filter}
 	parts := map[*store.Block]int{}
 	for _, p := range profiles {
@@ -55,14 +56,17 @@ func Select(profiles []*store.Profile, filter *Filter, wants func(*store.Profile
 			s.Parts = append(s.Parts, Part{Table: p.Block.Table()})
 		}
 		s.Parts[at].Profiles = append(s.Parts[at].Profiles, Chosen{Profile: p, Wanted: columns, Columns: columns, Keeps: filter.Samples(p)})
-		s.Profiles++
+		s.Profiles = append(s.Profiles, p)
 	}
-	return s
+	return s, work.Use(s.bytes())
 }
 
-// OfType returns a function for [Select] that wants the sample type with an ID.
-func OfType(id string) func(*store.Profile, int) bool {
-	return func(p *store.Profile, column int) bool { return p.Columns[column].ID == id }
+// Unit returns the unit of the first sample type that the query wants.
+func (s *Selection) Unit() string {
+	for c := range s.chosen {
+		return c.Profile.Columns[c.Wanted[0]].Unit
+	}
+	return ""
 }
 
 // All is a function for [Select] that wants all sample types.
@@ -101,10 +105,10 @@ func (s *Selection) chosen(yield func(*Chosen) bool) {
 	}
 }
 
-// Bytes returns the memory of the selection and its filter.
-func (s *Selection) Bytes() int64 {
-	const chosenBytes = 128
-	bytes := s.filter.Bytes() + chosenBytes*int64(s.Profiles)
+// bytes returns the memory of the selection and its filter.
+func (s *Selection) bytes() int64 {
+	const chosenBytes = 136
+	bytes := s.filter.Bytes() + chosenBytes*int64(len(s.Profiles))
 	for _, part := range s.Parts {
 		bytes += int64(len(part.Table.Labels.Rows))
 	}
