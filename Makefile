@@ -139,6 +139,20 @@ test-deploy: $(BINARY) $(SUMMARY) ## Dockerfile, manifests, Helm values, dashboa
 test-image: ## Build the image of the Dockerfile and run it, read-only and in 300 MiB (root, buildah, podman and crun)
 	@$(GO) -C test/deploy test -v -count=1 $(TIMEOUT) $(TESTFLAGS) ./image
 
+# The lines of contrib.txt go to the sections that they name.
+_build/contrib.yaml: test/newcomer/contrib.txt builder-config.full.yaml
+	@mkdir -p _build
+	@awk 'FNR == NR {if (!/^#/) more[$$1 ":"] = more[$$1 ":"] "  - gomod: " $$2 " " $$3 "\n"; next} {print} $$0 in more {printf "%s", more[$$0]}' $^ | sed 's|_build/full|_build/contrib|' >$@
+
+.PHONY: test-contrib
+test-contrib: _build/contrib.yaml $(TOOLS)/builder ## Compile all our components beside those of test/newcomer/contrib.txt, and list them (half an hour of CPU)
+	@$(TOOLS)/builder --config $< --skip-strict-versioning=false --skip-compilation
+	@cd _build/contrib && export $(AS_BUILT) && $(GO) build -v -ldflags '-s -w' -o otelcol-pprof . 2>&1 | $(call PROGRESS,.)
+	@listed=$$(_build/contrib/otelcol-pprof components); \
+	for name in pprof splunk_log_profile profile_deduplicator profile_view memory_budget target_discovery prometheus hostmetrics spanmetrics; do \
+		grep -qE "name: $$name\$$" <<<"$$listed" || { echo "$$name is not in the Collector"; exit 1; }; \
+	done; echo "The Collector starts, with $$(grep -c 'name:' <<<"$$listed") components"
+
 .PHONY: test-interop
 test-interop: $(BINARY) $(SUMMARY) ## The built distribution against senders and receivers of older and newer versions of pdata
 	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/interop test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
