@@ -80,7 +80,7 @@ func runReadme(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://127.0.0.1:4041/":                "<title>",
 		"http://127.0.0.1:4041/profiles":        `"service":"otelcol-pprof"`, // of the gateway itself
-		"http://127.0.0.1:8888/metrics":         "otelcol_receiver_pprof",
+		"http://127.0.0.1:8888/metrics":         "otelcol_receiver_pprof_payloads",
 		"http://127.0.0.1:4042/":                "Server available",
 		"http://127.0.0.1:4043/debug/pipelinez": "profiles",
 	} {
