@@ -44,7 +44,7 @@ func TestCaptures(t *testing.T) {
 		require.NoError(t, err)
 		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
 		require.NoError(t, err)
-		pd, _ := splunk.NewDecoder(splunk.Options{}).Decode(logs, 1)
+		pd, _ := splunk.NewDecoder(splunk.Options{}).Decode(logs, 1, nil)
 		dedup.Concat(whole, requireSameMeaning(t, path, pd))
 	}
 	requireSameMeaning(t, "all", whole)

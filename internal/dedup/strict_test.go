@@ -79,7 +79,7 @@ func splunkMessages(tb testing.TB) (messages []profiletest.Message) {
 	for name, request := range filesOf(tb, profiletest.Testdata(tb, "splunk", "*", "*.pb")) {
 		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(request)
 		require.NoError(tb, err, name)
-		pd, _ := decoder.Decode(logs, 1_800_000_000_000_000_000)
+		pd, _ := decoder.Decode(logs, 1_800_000_000_000_000_000, nil)
 		messages = append(messages, profiletest.Message{Name: name, Profiles: pd})
 	}
 	return messages

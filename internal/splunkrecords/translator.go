@@ -61,7 +61,7 @@ func (t *Translator) Translate(
 	defer func() { reservation.Shrink(before) }()
 	var exhausted error
 	start := time.Now()
-	profiles, result := t.decoder.DecodeReserving(logs, pcommon.NewTimestampFromTime(start), func(bytes int64) error {
+	profiles, result := t.decoder.Decode(logs, pcommon.NewTimestampFromTime(start), func(bytes int64) error {
 		if exhausted != nil {
 			return exhausted
 		}

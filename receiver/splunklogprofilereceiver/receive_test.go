@@ -33,7 +33,7 @@ func TestEveryCapture(t *testing.T) {
 	client := plogotlp.NewGRPCClient(r.dial(t))
 	decoder := splunk.NewDecoder(splunk.Options{})
 	for _, path := range captures(t, ".pb") {
-		want, _ := decoder.Decode(readLogs(t, path), 0)
+		want, _ := decoder.Decode(readLogs(t, path), 0, nil)
 		body, err := os.ReadFile(path)
 		require.NoError(t, err)
 
@@ -60,7 +60,7 @@ func TestJSON(t *testing.T) {
 		require.NoError(t, err)
 		logs, err := (&plog.JSONUnmarshaler{}).UnmarshalLogs(body)
 		require.NoError(t, err)
-		want, _ := splunk.NewDecoder(splunk.Options{}).Decode(logs, 0)
+		want, _ := splunk.NewDecoder(splunk.Options{}).Decode(logs, 0, nil)
 		status, text := r.post(t, "/v1/logs", jsonType, body)
 		assert.Equal(t, 200, status, text)
 		require.Len(t, sink.AllProfiles(), 1)
@@ -81,7 +81,7 @@ func TestOnePortTakesAll(t *testing.T) {
 	metric := sentMetrics.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
 	metric.SetName("metric")
 	metric.SetEmptyGauge().DataPoints().AppendEmpty().SetIntValue(7)
-	sentProfiles, _ := splunk.NewDecoder(splunk.Options{}).Decode(pythonLogs(t), 0)
+	sentProfiles, _ := splunk.NewDecoder(splunk.Options{}).Decode(pythonLogs(t), 0, nil)
 
 	connection := r.dial(t)
 	_, err := ptraceotlp.NewGRPCClient(connection).Export(t.Context(), ptraceotlp.NewExportRequestFromTraces(sentTraces))

@@ -80,7 +80,7 @@ func decodeSplunk(payload []byte, src pprof.Source) error {
 	record.Attributes().PutStr("com.splunk.sourcetype", "otel.profiling")
 	record.Attributes().PutStr("profiling.data.format", "pprof-gzip-base64")
 	record.Body().SetStr(base64.StdEncoding.EncodeToString(zipped))
-	_, result := splunk.NewDecoder(splunk.Options{}).DecodeReserving(logs, 1, src.Reserve)
+	_, result := splunk.NewDecoder(splunk.Options{}).Decode(logs, 1, src.Reserve)
 	for _, refused := range result.Refused {
 		return refused.Err
 	}

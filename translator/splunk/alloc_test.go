@@ -29,7 +29,7 @@ func TestTextTakesMemoryForNewStringsOnly(t *testing.T) {
 	allocations := func(times int) float64 {
 		r := newRequest("java")
 		r.addText(body(times))
-		return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received) })
+		return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received, nil) })
 	}
 	short := allocations(100)
 	assert.LessOrEqual(t, allocations(1000), short+5)
@@ -45,7 +45,7 @@ func TestOrdinaryLogsTakeNoMemory(t *testing.T) {
 		resource.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body().SetStr("ordinary")
 	}
 	decoder := NewDecoder(Options{})
-	assert.Less(t, testing.AllocsPerRun(20, func() { decoder.Decode(logs, received) }), 20.0)
+	assert.Less(t, testing.AllocsPerRun(20, func() { decoder.Decode(logs, received, nil) }), 20.0)
 }
 
 // TestPprofTakesMemoryForTheMessageOnly: events of equal identity need no allocations of their own.
@@ -59,7 +59,7 @@ func TestPprofTakesMemoryForTheMessageOnly(t *testing.T) {
 		}
 		r := newRequest("nodejs")
 		r.addPprof(p.body(t))
-		return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received) })
+		return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received, nil) })
 	}
 	short := allocations(100)
 	assert.LessOrEqual(t, allocations(10_000), short+5)
@@ -76,7 +76,7 @@ func TestLongTextsAreNotCopied(t *testing.T) {
 			}
 			r := newRequest("java")
 			r.addPprof(p.body(t))
-			return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received) })
+			return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received, nil) })
 		}
 		short := allocations(100)
 		assert.LessOrEqual(t, allocations(10_000), short+5, key)

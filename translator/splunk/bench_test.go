@@ -58,7 +58,7 @@ func BenchmarkSplunkRecord(b *testing.B) {
 		{"js-alloc", jsAllocations, Combined}, // 1148 samples become 15, so op=limit has little to do
 	} {
 		decoder := NewDecoder(Options{SampleShape: file.shape})
-		pd, result := decoder.Decode(file.logs, received)
+		pd, result := decoder.Decode(file.logs, received, nil)
 		require.Empty(b, result.Refused)
 		message := profiletest.Marshal(b, pd)
 		body := file.logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().Str()
@@ -69,7 +69,7 @@ func BenchmarkSplunkRecord(b *testing.B) {
 			b.SetBytes(int64(result.InflatedBytes))
 			b.ReportAllocs()
 			for b.Loop() {
-				decoder.Decode(file.logs, received)
+				decoder.Decode(file.logs, received, nil)
 			}
 		})
 		b.Run("profile="+file.name+"/op=limit", func(b *testing.B) {
@@ -120,7 +120,7 @@ func BenchmarkSplunkText(b *testing.B) {
 			b.ReportAllocs()
 			decoder := NewDecoder(Options{})
 			for b.Loop() {
-				decoder.Decode(logs, received)
+				decoder.Decode(logs, received, nil)
 			}
 		})
 	}

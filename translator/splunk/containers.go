@@ -5,7 +5,6 @@ package splunk
 
 import (
 	"cmp"
-	"slices"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -130,7 +129,7 @@ func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
 // UTF-8 are not copied.
 func (t *decoding) copyAttributes(from, to pcommon.Map) {
 	from.CopyTo(to)
-	seen := nameSet{few: t.names[:0]}
+	seen := make(map[string]struct{}, to.Len())
 	to.RemoveIf(func(key string, value pcommon.Value) bool {
 		if !utf8.ValidString(key) {
 			t.result.Repairs.InvalidUTF8++
@@ -139,10 +138,10 @@ func (t *decoding) copyAttributes(from, to pcommon.Map) {
 		if !isValid(value) {
 			value.SetStr(t.validString(attributevalue.Text(value)))
 		}
-		return !seen.add(key)
+		_, again := seen[key]
+		seen[key] = struct{}{}
+		return again
 	})
-	clear(seen.few)
-	t.names = seen.few
 }
 
 // copyEntities copies the entity references of a resource.
@@ -153,30 +152,4 @@ func (t *decoding) copyEntities(from, to pcommon.Resource) {
 			replace(t.validString(text))
 		}
 	})
-}
-
-// nameSet is a set of names. A few names are compared one by one, which is faster than hashing.
-type nameSet struct {
-	few  []string
-	many map[string]struct{}
-}
-
-// fewNames is the largest set that is searched one by one.
-const fewNames = 32
-
-// add adds a name and reports whether it is new.
-func (s *nameSet) add(name string) bool {
-	if slices.Contains(s.few, name) {
-		return false
-	}
-	if len(s.few) < fewNames {
-		s.few = append(s.few, name)
-		return true
-	}
-	if s.many == nil {
-		s.many = map[string]struct{}{}
-	}
-	_, twice := s.many[name]
-	s.many[name] = struct{}{}
-	return !twice
 }

@@ -84,8 +84,8 @@ func TestManyRecordsOfOneRefusedResource(t *testing.T) {
 	for range records {
 		r.addText(oneFrame)
 	}
-	assertFast(t, "DecodeReserving", func() {
-		_, result := NewDecoder(Options{}).DecodeReserving(r.logs, received, func(int64) error { return errors.New("no memory") })
+	assertFast(t, "Decode", func() {
+		_, result := NewDecoder(Options{}).Decode(r.logs, received, func(int64) error { return errors.New("no memory") })
 		assert.Len(t, result.Refused, records)
 	})
 }

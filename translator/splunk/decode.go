@@ -35,15 +35,11 @@ func NewDecoder(opts Options) *Decoder {
 // received is the time of events if neither they nor their record have one.
 //
 // A record that cannot be read is refused: it is left out and listed in the result. The other records are not affected.
-func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.Profiles, Result) {
-	return d.DecodeReserving(logs, received, nil)
-}
-
-// DecodeReserving is like [Decoder.Decode], but calls reserve before it allocates memory, with the total number of bytes:
-// decoded and decompressed bodies, tables, and the message. It also calls reserve before each record, with the same total, so that the
-// caller can refuse the rest of a request that has ended. If reserve returns an error, the record is refused with
-// [ReasonMemory] and that error.
-func (d *Decoder) DecodeReserving(
+//
+// Decode calls reserve, unless it is nil, before it allocates memory, with the total number of bytes: decoded and decompressed bodies,
+// tables, and the message. It also calls it before each record, so that the caller can refuse the rest of a request that has ended.
+// If reserve returns an error, the record is refused with [ReasonMemory] and that error.
+func (d *Decoder) Decode(
 	logs plog.Logs, received pcommon.Timestamp, reserve func(bytes int64) error,
 ) (pprofile.Profiles, Result) {
 	t := d.memory.Get()

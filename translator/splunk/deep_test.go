@@ -41,7 +41,7 @@ func TestDeepValues(t *testing.T) {
 				return r
 			}
 			r := made(1_000_000)
-			pd, result := NewDecoder(Options{}).Decode(r.logs, received)
+			pd, result := NewDecoder(Options{}).Decode(r.logs, received, nil)
 			assert.Equal(t, 4, result.Records)
 			assert.Equal(t, 4-test.refused, result.PprofRecords+result.TextRecords)
 			assert.Positive(t, pd.SampleCount())
@@ -52,7 +52,7 @@ func TestDeepValues(t *testing.T) {
 			}
 			assert.Equal(t, 4, RemoveProfiling(r.logs))
 
-			_, result = NewDecoder(Options{}).Decode(made(attributevalue.MaxDepth).logs, received)
+			_, result = NewDecoder(Options{}).Decode(made(attributevalue.MaxDepth).logs, received, nil)
 			assert.Empty(t, result.Refused)
 		})
 	}
@@ -63,7 +63,7 @@ func TestDeepBodies(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	r := newRequest("nodejs")
 	profiletest.Nest(r.addText("").Body(), 1_000_000)
-	_, result := NewDecoder(Options{}).Decode(r.logs, received)
+	_, result := NewDecoder(Options{}).Decode(r.logs, received, nil)
 	require.Len(t, result.Refused, 1)
 	assert.Equal(t, ReasonBody, result.Refused[0].Reason)
 }

@@ -44,7 +44,7 @@ func fuzzLogs(t *testing.T, logs plog.Logs) {
 		if samples != result.Samples || events < result.Events {
 			t.Fatalf("%d samples of %d events, the result says %d of %d", samples, events, result.Samples, result.Events)
 		}
-		again, _ := NewDecoder(opts).Decode(logs, received)
+		again, _ := NewDecoder(opts).Decode(logs, received, nil)
 		if !bytes.Equal(profiletest.Marshal(t, pd), profiletest.Marshal(t, again)) {
 			t.Fatal("the same logs gave other profiles")
 		}

@@ -122,7 +122,7 @@ func TestHostileBodiesByDefault(t *testing.T) {
 			r.addText(oneFrame)
 			var pd pprofile.Profiles
 			var result Result
-			used := memorytest.Allocated(func() { pd, result = NewDecoder(Options{}).Decode(r.logs, received) })
+			used := memorytest.Allocated(func() { pd, result = NewDecoder(Options{}).Decode(r.logs, received, nil) })
 			require.Len(t, result.Refused, 1)
 			assert.Equal(t, ReasonTooLarge, result.Refused[0].Reason)
 			assert.Len(t, profilesOf(pd), 2)
@@ -165,7 +165,7 @@ func TestRequestLimits(t *testing.T) {
 		for range 20 {
 			r.addPprof(base64.StdEncoding.EncodeToString(broken))
 		}
-		_, result := NewDecoder(Options{Limits: Limits{InflatedBytes: 10_000}}).Decode(r.logs, received)
+		_, result := NewDecoder(Options{Limits: Limits{InflatedBytes: 10_000}}).Decode(r.logs, received, nil)
 		require.Len(t, result.Refused, 20)
 		assert.ErrorContains(t, result.Refused[0].Err, "checksum")
 		assert.ErrorContains(t, result.Refused[9].Err, "all pprofs of the request are larger than 40000 bytes together")
@@ -274,7 +274,7 @@ func TestTruncatedEverywhere(t *testing.T) {
 	decoder := NewDecoder(Options{})
 	refused := func(body string) bool {
 		record.Body().SetStr(body)
-		_, result := decoder.Decode(logs, received)
+		_, result := decoder.Decode(logs, received, nil)
 		return len(result.Refused) == 1
 	}
 	require.False(t, refused(whole))
@@ -284,7 +284,7 @@ func TestTruncatedEverywhere(t *testing.T) {
 	for i := range raw {
 		body := raw[:i]
 		record.Body().SetEmptyBytes().FromRaw(profiletest.Gzip(t, body))
-		pd, result := decoder.Decode(logs, received)
+		pd, result := decoder.Decode(logs, received, nil)
 		if len(result.Refused) == 0 {
 			require.NoError(t, checkOptions.Check(pd), i)
 		}

@@ -50,7 +50,7 @@ func TestLateRefusalsLeaveNothing(t *testing.T) {
 		require.NoError(t, translating(r.logs)(func(n int64) error { asked = n; return nil }))
 		both := 0 // the steps that accept some records and refuse others
 		for step := range int64(60) {
-			pd, result := NewDecoder(Options{}).DecodeReserving(r.logs, received, func(n int64) error {
+			pd, result := NewDecoder(Options{}).Decode(r.logs, received, func(n int64) error {
 				if n > asked*step/60 {
 					return errors.New("no more")
 				}

@@ -23,7 +23,7 @@ import (
 // translating returns the translation of a request. Its error is that of the first refused record.
 func translating(logs plog.Logs) memorytest.Work {
 	return func(reserve func(int64) error) error {
-		_, result := NewDecoder(Options{}).DecodeReserving(logs, received, reserve)
+		_, result := NewDecoder(Options{}).Decode(logs, received, reserve)
 		if len(result.Refused) == 0 {
 			return nil
 		}
@@ -122,7 +122,7 @@ func TestMemoryOfRecords(t *testing.T) {
 func TestRefusedMemory(t *testing.T) {
 	none := errors.New("no more")
 	for name, logs := range hostileRecords(t) {
-		_, result := NewDecoder(Options{}).DecodeReserving(logs, received, func(int64) error { return none })
+		_, result := NewDecoder(Options{}).Decode(logs, received, func(int64) error { return none })
 		require.NotEmpty(t, result.Refused, name)
 		assert.Equal(t, ReasonMemory, result.Refused[0].Reason, name)
 	}
@@ -137,7 +137,7 @@ func TestReserveEndsRequest(t *testing.T) {
 	}
 	ended := errors.New("the request has ended")
 	calls := 0
-	_, result := NewDecoder(Options{}).DecodeReserving(r.logs, 1, func(int64) error {
+	_, result := NewDecoder(Options{}).Decode(r.logs, 1, func(int64) error {
 		if calls++; calls > allowed {
 			return ended
 		}

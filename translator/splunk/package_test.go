@@ -6,6 +6,7 @@ package splunk
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/goleak"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -72,7 +74,7 @@ func mustDecode(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profiles,
 // decodeAndCheck decodes logs and checks the message against OTLP's rules.
 func decodeAndCheck(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profiles, Result) {
 	tb.Helper()
-	pd, result := NewDecoder(opts).Decode(logs, received)
+	pd, result := NewDecoder(opts).Decode(logs, received, nil)
 	if pd.ResourceProfiles().Len() > 0 {
 		require.NoError(tb, checkOptions.Check(pd))
 	}
@@ -82,17 +84,7 @@ func decodeAndCheck(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profi
 var checkOptions = profiletest.CheckOptions{}
 
 // profilesOf returns all profiles of a message.
-func profilesOf(pd pprofile.Profiles) []pprofile.Profile {
-	var profiles []pprofile.Profile
-	for _, resource := range pd.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			for _, profile := range scope.Profiles().All() {
-				profiles = append(profiles, profile)
-			}
-		}
-	}
-	return profiles
-}
+func profilesOf(pd pprofile.Profiles) []pprofile.Profile { return slices.Collect(walk.Profiles(pd)) }
 
 // stringAt returns string i of the dictionary.
 func stringAt(pd pprofile.Profiles, i int32) string { return pd.Dictionary().StringTable().At(int(i)) }

@@ -26,7 +26,7 @@ func TestSameLogsSameProfiles(t *testing.T) {
 	files := captures(t)
 	want := make([][]byte, len(files))
 	for i, c := range files {
-		pd, _ := NewDecoder(Options{}).Decode(c.logs(t), received)
+		pd, _ := NewDecoder(Options{}).Decode(c.logs(t), received, nil)
 		want[i] = profiletest.Marshal(t, pd)
 	}
 	decoder := NewDecoder(Options{})
@@ -36,7 +36,7 @@ func TestSameLogsSameProfiles(t *testing.T) {
 			for i := range files {
 				i = (i*7 + worker) % len(files)
 				logs := files[i].logs(t)
-				pd, _ := decoder.Decode(logs, received)
+				pd, _ := decoder.Decode(logs, received, nil)
 				assert.Equal(t, want[i], profiletest.Marshal(t, pd), files[i].name)
 				assert.Equal(t, files[i].logs(t), logs, files[i].name)
 			}

@@ -57,7 +57,6 @@ type decoding struct {
 	stack      []int32
 	attributes []int32
 	keys       keySet
-	names      []string
 	// native is the frame type attribute of native code, plus one.
 	native int32
 	// leftovers is true if a refused pprof has left entries in the dictionary.

@@ -54,6 +54,15 @@ func describeAttributes(dict pprofile.ProfilesDictionary, indices pcommon.Int32S
 	return "{" + strings.Join(texts, ", ") + "}"
 }
 
+// describeLink describes a link, unless it is none.
+func describeLink(dict pprofile.ProfilesDictionary, index int32) string {
+	if index == 0 || !inRange(index, dict.LinkTable().Len()) {
+		return ""
+	}
+	link := dict.LinkTable().At(int(index))
+	return fmt.Sprintf(" link %s/%s", link.TraceID(), link.SpanID())
+}
+
 func describeStack(text *strings.Builder, dict pprofile.ProfilesDictionary, index int32) {
 	if !inRange(index, dict.StackTable().Len()) {
 		fmt.Fprintf(text, "<%s[%d]>", stackTable, index)

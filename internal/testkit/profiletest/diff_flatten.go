@@ -153,10 +153,6 @@ func (f *flatSample) describe() string {
 	var text strings.Builder
 	describeStack(&text, f.dict, f.first.StackIndex())
 	fmt.Fprintf(&text, " %s", describeAttributes(f.dict, f.first.AttributeIndices()))
-	if links := f.dict.LinkTable(); f.first.LinkIndex() != 0 && inRange(f.first.LinkIndex(), links.Len()) {
-		link := links.At(int(f.first.LinkIndex()))
-		fmt.Fprintf(&text, " link %s/%s", link.TraceID(), link.SpanID())
-	}
-	fmt.Fprintf(&text, " %s", f.data())
+	fmt.Fprintf(&text, "%s %s", describeLink(f.dict, f.first.LinkIndex()), f.data())
 	return text.String()
 }

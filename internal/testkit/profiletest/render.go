@@ -39,7 +39,7 @@ func renderSample(text *strings.Builder, dict pprofile.ProfilesDictionary, sampl
 	if sample.AttributeIndices().Len() > 0 {
 		text.WriteString(" " + describeAttributes(dict, sample.AttributeIndices()))
 	}
-	text.WriteString("\n    ")
+	text.WriteString(describeLink(dict, sample.LinkIndex()) + "\n    ")
 	describeStack(text, dict, sample.StackIndex())
 	text.WriteString("\n")
 }

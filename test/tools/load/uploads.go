@@ -106,7 +106,7 @@ func (u *Uploads) Profiles(number int) ([]pprofile.Profiles, error) {
 		}
 		return nil, nil
 	case protocolSplunk:
-		profiles, _ := u.splunk.Decode(u.logsOf(number), 0)
+		profiles, _ := u.splunk.Decode(u.logsOf(number), 0, nil)
 		return []pprofile.Profiles{profiles}, nil
 	case protocolPush, protocolPushGRPC:
 		return u.decode(number, pushName, pushName)
