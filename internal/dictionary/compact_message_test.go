@@ -4,7 +4,7 @@
 package dictionary
 
 import (
-	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -135,70 +135,23 @@ func TestCompactEntryZero(t *testing.T) {
 	}
 }
 
-// TestCompactBrokenReferences breaks each reference of the entries that a sample reaches in turn. The error has the table
-// and the index, and the message does not change.
+// TestCompactBrokenReferences breaks each reference of the entries that a sample reaches. The message does not change.
 func TestCompactBrokenReferences(t *testing.T) {
-	for name, test := range map[string]struct {
-		table   string
-		breakIt func(pd pprofile.Profiles, d pprofile.ProfilesDictionary, out int32)
-	}{
-		"function name": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.FunctionTable().At(1).SetNameStrindex(out)
-		}},
-		"system name": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.FunctionTable().At(1).SetSystemNameStrindex(out)
-		}},
-		"function file": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.FunctionTable().At(1).SetFilenameStrindex(out)
-		}},
-		"mapping file": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.MappingTable().At(1).SetFilenameStrindex(out)
-		}},
-		"mapping attribute": {"attribute", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.MappingTable().At(1).AttributeIndices().Append(out)
-		}},
-		"attribute key": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.AttributeTable().At(1).SetKeyStrindex(out)
-		}},
-		"attribute unit": {"string", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.AttributeTable().At(1).SetUnitStrindex(out)
-		}},
-		"location mapping": {"mapping", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.LocationTable().At(1).SetMappingIndex(out)
-		}},
-		"location line": {"function", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.LocationTable().At(1).Lines().At(1).SetFunctionIndex(out)
-		}},
-		"own attribute": {"attribute", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.LocationTable().At(1).AttributeIndices().Append(out)
-		}},
-		"stack location": {"location", func(_ pprofile.Profiles, d pprofile.ProfilesDictionary, out int32) {
-			d.StackTable().At(1).LocationIndices().Append(out)
-		}},
-		"stack": {"stack", func(pd pprofile.Profiles, _ pprofile.ProfilesDictionary, out int32) {
-			samplesOf(pd).At(1).SetStackIndex(out)
-		}},
-		"link": {"link", func(pd pprofile.Profiles, _ pprofile.ProfilesDictionary, out int32) {
-			samplesOf(pd).At(1).SetLinkIndex(out)
-		}},
-		"sample attribute": {"attribute", func(pd pprofile.Profiles, _ pprofile.ProfilesDictionary, out int32) {
-			samplesOf(pd).At(1).AttributeIndices().Append(out)
-		}},
-		"type": {"string", func(pd pprofile.Profiles, _ pprofile.ProfilesDictionary, out int32) {
-			pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).SampleType().SetTypeStrindex(out)
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, out := range []int32{5, 1 << 20, math.MaxInt32, -1, math.MinInt32} {
-				pd := messyMessage()
-				test.breakIt(pd, pd.Dictionary(), out)
+	for _, fault := range gen.Faults() {
+		if !fault.Index {
+			continue
+		}
+		t.Run(fault.Name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				pd := gen.Profiles().Draw(t, "profiles")
+				if _, broken := gen.Break(pd, fault, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))); !broken {
+					return
+				}
 				before := profiletest.Marshal(t, pd)
 				var indexError *IndexError
 				require.ErrorAs(t, Compact(pd), &indexError)
-				require.Equal(t, test.table, indexError.Table)
-				require.Equal(t, out, indexError.Index)
 				require.Equal(t, before, profiletest.Marshal(t, pd))
-			}
+			})
 		})
 	}
 	err := &IndexError{Table: "stack", Index: -7, Len: 3}

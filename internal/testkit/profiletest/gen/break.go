@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // Fault is one way to break a message.
@@ -19,57 +21,40 @@ type Fault struct {
 	apply func(*breaker) bool
 }
 
+// indexFaults are the faults that are an index out of range.
+var indexFaults = []struct {
+	name  string
+	apply func(b *breaker)
+}{
+	{"sample stack index", func(b *breaker) { b.sample.SetStackIndex(b.outside(b.dict.StackTable())) }},
+	{"sample link index", func(b *breaker) { b.sample.SetLinkIndex(b.outside(b.dict.LinkTable())) }},
+	{"sample attribute index", func(b *breaker) { b.sample.AttributeIndices().Append(b.outside(b.dict.AttributeTable())) }},
+	{"profile attribute index", func(b *breaker) { b.profile.AttributeIndices().Append(b.outside(b.dict.AttributeTable())) }},
+	{"sample type", func(b *breaker) { b.profile.SampleType().SetTypeStrindex(b.outsideString()) }},
+	{"sample unit", func(b *breaker) { b.profile.SampleType().SetUnitStrindex(b.outsideString()) }},
+	{"period type", func(b *breaker) { b.profile.PeriodType().SetTypeStrindex(b.outsideString()) }},
+	{"period unit", func(b *breaker) { b.profile.PeriodType().SetUnitStrindex(b.outsideString()) }},
+	{"stack's location index", func(b *breaker) { b.ownStack().LocationIndices().Append(b.outside(b.dict.LocationTable())) }},
+	{"location's mapping index", func(b *breaker) { b.ownLocation().SetMappingIndex(b.outside(b.dict.MappingTable())) }},
+	{"location's attribute index", func(b *breaker) { b.ownLocation().AttributeIndices().Append(b.outside(b.dict.AttributeTable())) }},
+	{"line's function index", func(b *breaker) {
+		b.ownLocation().Lines().AppendEmpty().SetFunctionIndex(b.outside(b.dict.FunctionTable()))
+	}},
+	{"function's name", func(b *breaker) { b.ownFunction().SetNameStrindex(b.outsideString()) }},
+	{"function's system name", func(b *breaker) { b.ownFunction().SetSystemNameStrindex(b.outsideString()) }},
+	{"function's file name", func(b *breaker) { b.ownFunction().SetFilenameStrindex(b.outsideString()) }},
+	{"mapping's file name", func(b *breaker) { b.ownMapping().SetFilenameStrindex(b.outsideString()) }},
+	{"mapping's attribute index", func(b *breaker) { b.ownMapping().AttributeIndices().Append(b.outside(b.dict.AttributeTable())) }},
+	{"attribute's key", func(b *breaker) { b.ownAttribute().SetKeyStrindex(b.outsideString()) }},
+	{"attribute's unit", func(b *breaker) { b.ownAttribute().SetUnitStrindex(b.outsideString()) }},
+}
+
 // Faults lists what [Break] can do.
-func Faults() []Fault {
-	return []Fault{
-		{"sample stack index", true, func(b *breaker) bool { b.sample.SetStackIndex(b.outside(b.dict.StackTable())); return true }},
-		{"sample link index", true, func(b *breaker) bool { b.sample.SetLinkIndex(b.outside(b.dict.LinkTable())); return true }},
-		{"sample attribute index", true, func(b *breaker) bool {
-			b.sample.AttributeIndices().Append(b.outside(b.dict.AttributeTable()))
-			return true
-		}},
-		{"profile attribute index", true, func(b *breaker) bool {
-			b.profile.AttributeIndices().Append(b.outside(b.dict.AttributeTable()))
-			return true
-		}},
-		{"sample type", true, func(b *breaker) bool {
-			b.profile.SampleType().SetTypeStrindex(b.outside(b.dict.StringTable()))
-			return true
-		}},
-		{"period unit", true, func(b *breaker) bool {
-			b.profile.PeriodType().SetUnitStrindex(b.outside(b.dict.StringTable()))
-			return true
-		}},
-		{"stack's location index", true, func(b *breaker) bool {
-			stack := b.ownStack()
-			stack.LocationIndices().Append(b.outside(b.dict.LocationTable()))
-			return true
-		}},
-		{"location's mapping index", true, func(b *breaker) bool { b.ownLocation().SetMappingIndex(b.outside(b.dict.MappingTable())); return true }},
-		{"location's attribute index", true, func(b *breaker) bool {
-			b.ownLocation().AttributeIndices().Append(b.outside(b.dict.AttributeTable()))
-			return true
-		}},
-		{"line's function index", true, func(b *breaker) bool {
-			b.ownLocation().Lines().AppendEmpty().SetFunctionIndex(b.outside(b.dict.FunctionTable()))
-			return true
-		}},
-		{"function's name", true, func(b *breaker) bool {
-			f := b.dict.FunctionTable().AppendEmpty()
-			f.SetNameStrindex(b.outside(b.dict.StringTable()))
-			b.ownLocation().Lines().AppendEmpty().SetFunctionIndex(int32(b.dict.FunctionTable().Len() - 1))
-			return true
-		}},
-		{"mapping's file name", true, func(b *breaker) bool {
-			b.dict.MappingTable().AppendEmpty().SetFilenameStrindex(b.outside(b.dict.StringTable()))
-			b.ownLocation().SetMappingIndex(int32(b.dict.MappingTable().Len() - 1))
-			return true
-		}},
-		{"attribute's key", true, func(b *breaker) bool {
-			b.dict.AttributeTable().AppendEmpty().SetKeyStrindex(b.outside(b.dict.StringTable()))
-			b.sample.AttributeIndices().Append(int32(b.dict.AttributeTable().Len() - 1))
-			return true
-		}},
+func Faults() (faults []Fault) {
+	for _, f := range indexFaults {
+		faults = append(faults, Fault{f.name, true, func(b *breaker) bool { f.apply(b); return true }})
+	}
+	return append(faults, []Fault{
 		{"key twice", false, func(b *breaker) bool {
 			kv := b.dict.AttributeTable().AppendEmpty()
 			kv.SetKeyStrindex(int32(b.dict.StringTable().Len()))
@@ -102,20 +87,16 @@ func Faults() []Fault {
 			b.dict.LinkTable().RemoveIf(func(pprofile.Link) bool { return true })
 			return true
 		}},
-	}
+	}...)
 }
 
 // Break applies a fault to one sample of pd, or what it leads to, and tells whether it could: a message without samples
 // cannot be broken. It returns the profile in which the fault lies.
 func Break(pd pprofile.Profiles, fault Fault, random *rand.Rand) (pprofile.Profile, bool) {
 	var candidates []*breaker
-	for _, rp := range pd.ResourceProfiles().All() {
-		for _, sp := range rp.ScopeProfiles().All() {
-			for _, p := range sp.Profiles().All() {
-				for _, s := range p.Samples().All() {
-					candidates = append(candidates, &breaker{random: random, dict: pd.Dictionary(), profile: p, sample: s})
-				}
-			}
+	for p := range walk.Profiles(pd) {
+		for _, s := range p.Samples().All() {
+			candidates = append(candidates, &breaker{random: random, dict: pd.Dictionary(), profile: p, sample: s})
 		}
 	}
 	random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
@@ -141,6 +122,8 @@ func (b *breaker) outside(table interface{ Len() int }) int32 {
 	return pick(b.random, []int32{-1, math.MinInt32, math.MaxInt32, 1 << 20, next, next + 1})
 }
 
+func (b *breaker) outsideString() int32 { return b.outside(b.dict.StringTable()) }
+
 // ownStack gives the sample a stack that no other sample has.
 func (b *breaker) ownStack() pprofile.Stack {
 	stack := b.dict.StackTable().AppendEmpty()
@@ -153,4 +136,22 @@ func (b *breaker) ownLocation() pprofile.Location {
 	location := b.dict.LocationTable().AppendEmpty()
 	b.ownStack().LocationIndices().Append(int32(b.dict.LocationTable().Len() - 1))
 	return location
+}
+
+// ownFunction gives the sample a frame of a function that no other has.
+func (b *breaker) ownFunction() pprofile.Function {
+	b.ownLocation().Lines().AppendEmpty().SetFunctionIndex(int32(b.dict.FunctionTable().Len()))
+	return b.dict.FunctionTable().AppendEmpty()
+}
+
+// ownMapping gives the sample a frame in a mapping that no other has.
+func (b *breaker) ownMapping() pprofile.Mapping {
+	b.ownLocation().SetMappingIndex(int32(b.dict.MappingTable().Len()))
+	return b.dict.MappingTable().AppendEmpty()
+}
+
+// ownAttribute gives the sample an attribute that no other has.
+func (b *breaker) ownAttribute() pprofile.KeyValueAndUnit {
+	b.sample.AttributeIndices().Append(int32(b.dict.AttributeTable().Len()))
+	return b.dict.AttributeTable().AppendEmpty()
 }
