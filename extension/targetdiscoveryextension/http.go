@@ -5,8 +5,8 @@ package targetdiscoveryextension
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -67,7 +67,10 @@ func (d *httpDiscovery) ask(ctx context.Context) ([]*targetgroup.Group, error) {
 	if contentType := response.Header.Get("Content-Type"); !isJSON(contentType) {
 		return nil, fmt.Errorf("unsupported content type %q", contentType)
 	}
-	groups, err := readGroups(&limitedReader{reader: response.Body, limit: d.maxSize, rest: d.maxSize}, memoryFactor*d.maxSize)
+	groups, err := newGroupReader(http.MaxBytesReader(nil, response.Body, d.maxSize), memoryFactor*d.maxSize).groups()
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, fmt.Errorf("cannot read the answer: it is larger than max_response_size, %d bytes", tooLarge.Limit)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the answer: %w", err)
 	}
@@ -89,19 +92,4 @@ func isJSON(contentType string) bool {
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
 	charset, given := parameters["charset"]
 	return err == nil && mediaType == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
-}
-
-// limitedReader fails once more than limit bytes were read.
-type limitedReader struct {
-	reader      io.Reader
-	limit, rest int64
-}
-
-// Read implements [io.Reader].
-func (r *limitedReader) Read(p []byte) (int, error) {
-	n, err := r.reader.Read(p)
-	if r.rest -= int64(n); r.rest < 0 {
-		return 0, fmt.Errorf("it is larger than max_response_size, %d bytes", r.limit)
-	}
-	return n, err
 }

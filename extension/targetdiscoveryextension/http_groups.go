@@ -30,11 +30,7 @@ type groupReader struct {
 	limit, used int64
 }
 
-// readGroups reads the groups of an answer, a list in JSON, which may take so many bytes of memory.
-func readGroups(answer io.Reader, limit int64) ([]*targetgroup.Group, error) {
-	return newGroupReader(answer, limit).groups()
-}
-
+// newGroupReader returns a reader of the groups of an answer, a list in JSON, which may take so many bytes of memory.
 func newGroupReader(answer io.Reader, limit int64) *groupReader {
 	return &groupReader{Decoder: json.NewDecoder(answer), limit: limit}
 }

@@ -27,7 +27,7 @@ func TestReadGroups(t *testing.T) {
 	} {
 		var want []*targetgroup.Group
 		require.NoError(t, json.Unmarshal([]byte(answer), &want), answer)
-		got, err := readGroups(strings.NewReader(answer), 1<<20)
+		got, err := newGroupReader(strings.NewReader(answer), 1<<20).groups()
 		require.NoError(t, err, answer)
 		require.Len(t, got, len(want), answer)
 		for i, group := range got {
@@ -55,7 +55,7 @@ func TestMalformedGroups(t *testing.T) {
 		`[{"targets": ["a:1"]}}`:      "invalid character '}'",
 		"[{\"targets\": [\"\x00\"]}]": "invalid character",
 	} {
-		_, err := readGroups(strings.NewReader(answer), 1<<20)
+		_, err := newGroupReader(strings.NewReader(answer), 1<<20).groups()
 		assert.ErrorContains(t, err, want, answer)
 	}
 }

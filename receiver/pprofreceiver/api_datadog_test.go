@@ -95,18 +95,18 @@ func TestDatadogForms(t *testing.T) {
 	}
 }
 
-// TestDatadogResource: attributes of the program override those of the agent.
+// TestDatadogResource: attributes of the program override those of the agent. A tag with several values becomes a list.
 func TestDatadogResource(t *testing.T) {
 	r := run(t, nil)
 	body := formOf("b", "cpu.pprof", string(plain(t, cpuProfile(1))), "event", event)
 	got := r.post(t, "/profiling/v1/input", body, append([]string{
 		"X-Datadog-Additional-Tags", "host:node-1,default_env:none,agent_version:7.1",
-		"X-Datadog-Container-Tags", "kube_namespace:shop", "Datadog-Container-ID", "abc",
+		"X-Datadog-Container-Tags", "kube_namespace:shop,kube_service:web,kube_service:api,kube_service:web", "Datadog-Container-ID", "abc",
 	}, asForm...)...)
 	require.Equal(t, http.StatusOK, got.status, got.text)
 	assert.Equal(t, map[string]any{
 		"service.name": "checkout", "deployment.environment.name": "test", "host.name": "node-1", "agent_version": "7.1",
-		"kube_namespace": "shop", "container.id": "abc",
+		"kube_namespace": "shop", "kube_service": []any{"web", "api"}, "container.id": "abc",
 	}, r.sink.resource(t))
 }
 

@@ -185,19 +185,6 @@ func TestRemoteFailures(t *testing.T) {
 	})
 }
 
-// TestRemoteConsumer: an error of the next consumer is reported, and fetching continues.
-func TestRemoteConsumer(t *testing.T) {
-	to := newTarget(t, serve(plain(t, cpuProfile(1))))
-	host := &watchingHost{}
-	cfg := fetchConfig()
-	section := cfg.Remote.GetOrInsertDefault()
-	section.Schedule, section.HTTP.Endpoint = soon(), to.URL
-	r := runInto(t, host, cfg, &sink{consume: func(context.Context) error { return errors.New("data refused due to high memory usage") }})
-	r.waitOutcome(t, "consumer_unavailable", 2)
-	r.sink.set(nil)
-	r.sink.wait(t, 1)
-}
-
 // TestRemoteBodyIsClosed: all rounds use one connection, since answers are read completely and closed.
 func TestRemoteBodyIsClosed(t *testing.T) {
 	to := newTarget(t, serve(gz(t, plain(t, cpuProfile(1)))))

@@ -44,8 +44,9 @@ func byName(messages []pprofile.Profiles) map[string][]pprofile.Profiles {
 
 // TestScrapeGo scrapes net/http/pprof of this process, every profile that it has.
 func TestScrapeGo(t *testing.T) {
-	defer profilerRates.restore()
-	profilerRates.set(1, 1)
+	rates := &self{cfg: &SelfConfig{BlockProfileFraction: 1, MutexProfileFraction: 1}}
+	rates.setRates()
+	defer rates.restoreRates()
 	to := newTarget(t, http.DefaultServeMux.ServeHTTP)
 	host := &watchingHost{}
 	r := runScrape(t, host, func(cfg *ScrapeConfig) {
@@ -107,29 +108,6 @@ func TestScrapeTargets(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"delta_heap", "fgprof", "heap"}, sortedKeys(byName(r.sink.all())))
-}
-
-// TestScrapeHostileAnswers: what a target can make the receiver hold is limited.
-func TestScrapeHostileAnswers(t *testing.T) {
-	for name, c := range map[string]struct {
-		body []byte
-		says string
-	}{
-		"large": {make([]byte, 10_001), "max_response_size, 10000 bytes"},
-		"bomb":  {gz(t, gzipBomb(t)), "67108864"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			to := newTarget(t, serve(c.body))
-			host := &watchingHost{}
-			r := runScrape(t, host, func(cfg *ScrapeConfig) {
-				cfg.MaxResponseSize = 10_000
-				cfg.Profiles = []ScrapedProfile{{Name: profileHeap}}
-			}, to.URL)
-			r.waitOutcome(t, "too_large", 1)
-			require.ErrorContains(t, host.waitFor(t, componentstatus.StatusRecoverableError).Err(), c.says)
-			assert.Empty(t, r.sink.all())
-		})
-	}
 }
 
 // TestScrapeManyFailures tells of some in the error, and of all in the attributes.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"runtime"
 	"runtime/pprof"
-	"sync"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -21,6 +20,8 @@ type self struct {
 	cfg      *SelfConfig
 	resource pcommon.Map
 	started  bool
+	// mutexBefore is the rate of mutex profiles before the start.
+	mutexBefore int
 }
 
 func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) {
@@ -33,7 +34,7 @@ func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) 
 
 // Start sets the profiling rates of the process and starts the schedules.
 func (s *self) Start(_ context.Context, host component.Host) error {
-	profilerRates.set(s.cfg.BlockProfileFraction, s.cfg.MutexProfileFraction)
+	s.setRates()
 	s.started = true
 	if err := s.metrics.observe(&s.remembered); err != nil {
 		return err
@@ -55,7 +56,7 @@ func (s *self) Shutdown(ctx context.Context) error {
 	err := s.shutdown(ctx)
 	if s.started {
 		s.started = false
-		profilerRates.restore()
+		s.restoreRates()
 	}
 	return err
 }
@@ -106,43 +107,21 @@ func (s *self) measureCPU(ctx context.Context, profile *bytes.Buffer) error {
 	return nil
 }
 
-// profilerRates has the process-wide rates of mutex and block profiles. Several receivers can set them. After the last
-// one stops, the rates are the original ones.
-var profilerRates rates
-
-type rates struct {
-	mu     sync.Mutex
-	users  int
-	before int // of mutexes
-	blocks bool
-}
-
-// set sets the rates. A rate of 0 or less leaves the current one. Each call must be followed by a call of restore.
-func (r *rates) set(block, mutex int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.users++; r.users == 1 {
-		r.before = runtime.SetMutexProfileFraction(-1)
+// setRates sets the rates of mutex and block profiles, which are those of the whole process. A rate of 0 or less leaves the current one.
+func (s *self) setRates() {
+	s.mutexBefore = runtime.SetMutexProfileFraction(-1)
+	if s.cfg.MutexProfileFraction > 0 {
+		runtime.SetMutexProfileFraction(s.cfg.MutexProfileFraction)
 	}
-	if mutex > 0 {
-		runtime.SetMutexProfileFraction(mutex)
-	}
-	if block > 0 {
-		runtime.SetBlockProfileRate(block)
-		r.blocks = true
+	if s.cfg.BlockProfileFraction > 0 {
+		runtime.SetBlockProfileRate(s.cfg.BlockProfileFraction)
 	}
 }
 
-// restore restores the rates. The runtime does not report the rate of block profiles; it becomes 0.
-func (r *rates) restore() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.users--; r.users > 0 {
-		return
-	}
-	runtime.SetMutexProfileFraction(r.before)
-	if r.blocks {
+// restoreRates restores the rates. The runtime does not report the rate of block profiles; it becomes 0.
+func (s *self) restoreRates() {
+	runtime.SetMutexProfileFraction(s.mutexBefore)
+	if s.cfg.BlockProfileFraction > 0 {
 		runtime.SetBlockProfileRate(0)
-		r.blocks = false
 	}
 }

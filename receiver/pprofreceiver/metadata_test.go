@@ -20,9 +20,3 @@ func TestMetadataFromResource(t *testing.T) {
 	assert.Equal(t, []string{"checkout"}, metadata.Get("service.name"))
 	assert.Equal(t, []string{"acme"}, metadata.Get(tenantHeader))
 }
-
-func TestMetadataFromResourceIsChecked(t *testing.T) {
-	cfg := createDefaultConfig().(*Config)
-	cfg.MetadataFromResource = []string{""}
-	require.ErrorContains(t, cfg.Validate(), "metadata_from_resource[0] must not be empty")
-}

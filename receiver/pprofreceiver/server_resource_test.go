@@ -4,7 +4,6 @@
 package pprofreceiver
 
 import (
-	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,19 +13,6 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
-
-// TestRepeatedTags: an agent sends one tag for each of the services of a pod.
-func TestRepeatedTags(t *testing.T) {
-	r := run(t, nil)
-	body := formOf("b", "cpu.pprof", string(plain(t, cpuProfile(1))), "event", event)
-	got := r.post(t, "/profiling/v1/input", body, append([]string{
-		"X-Datadog-Container-Tags", "kube_service:web,pod_phase:running,kube_service:api,kube_service:web,pod_phase:running",
-	}, asForm...)...)
-	require.Equal(t, http.StatusOK, got.status, got.text)
-	resource := r.sink.resource(t)
-	assert.Equal(t, []any{"web", "api"}, resource["kube_service"])
-	assert.Equal(t, "running", resource["pod_phase"])
-}
 
 // TestRepeatedLabels: values of one source are kept together, and override those of the sources before.
 func TestRepeatedLabels(t *testing.T) {
