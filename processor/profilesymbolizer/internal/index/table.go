@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"sort"
 )
 
 // Table is an index that was written. Another process can change the bytes at any time, such as a damaged disk does: each number is
@@ -92,7 +91,15 @@ func (t *Table) Lookup(frames []Frame, address uint64) []Frame {
 // find returns the last entry whose address is at most this one, or -1.
 func (t *Table) find(table table, address uint32) int {
 	data, size := t.tables[table], entrySize[table]
-	return sort.Search(len(data)/size, func(i int) bool { return binary.LittleEndian.Uint32(data[i*size:]) > address }) - 1
+	low, high := 0, len(data)/size
+	for low < high {
+		if middle := int(uint(low+high) >> 1); binary.LittleEndian.Uint32(data[middle*size:]) > address {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low - 1
 }
 
 // word returns a field of an entry, and 0 if there is no such entry.
@@ -131,4 +138,10 @@ func (t *Table) TextBytes(frame Frame) int64 {
 	i := int(frame.Function)
 	name, systemName := t.text(t.word(functionTable, i, 0)), t.text(t.word(functionTable, i, 1))
 	return int64(len(name) + len(systemName) + len(t.text(frame.File)))
+}
+
+// Bounds returns the lowest address of a range, and the end of the last one.
+func (t *Table) Bounds() (low, high uint64) {
+	n := len(t.tables[rangeTable]) / rangeSize
+	return t.base + uint64(t.word(rangeTable, 0, 0)), t.base + uint64(t.word(rangeTable, n-1, 0))
 }

@@ -1,0 +1,407 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/debuginfo"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elftest"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
+)
+
+const (
+	idA = "aa0102030405060708090a0b0c0d0e0f10111213"
+	idB = "bb0102030405060708090a0b0c0d0e0f10111213"
+)
+
+// report counts what a store reports.
+type report struct {
+	mu      sync.Mutex
+	fetched map[string]int
+	errs    []error
+}
+
+func (r *report) Fetched(source string, result Result, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fetched[fmt.Sprint(source, " ", result)]++
+	r.errs = append(r.errs, err)
+}
+
+func (*report) Indexed(time.Duration, debuginfo.Stats) {}
+
+func (*report) Cached(int64) {}
+
+func (r *report) counts() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counts := map[string]int{}
+	for key, n := range r.fetched {
+		counts[key] = n
+	}
+	return counts
+}
+
+// settings returns those of a store in a directory.
+func settings(directory string, sources ...Source) Settings {
+	return Settings{
+		Sources: sources, Directory: directory, MaxBytes: 1 << 20, MaxFileBytes: 1 << 20, IndexTimeout: time.Minute, FetchTimeout: time.Minute,
+		Fetches: 2, MissingFor: time.Hour, FailedFor: time.Hour, Report: &report{fetched: map[string]int{}},
+		Memory: func(context.Context) (*meter.Meter, func(), error) { return nil, func() {}, nil },
+	}
+}
+
+// get waits for the result of a binary, and returns the name of its function.
+func get(t *testing.T, s *Store, b Binary) (string, Result) {
+	t.Helper()
+	b, ok := b.Normalize()
+	require.True(t, ok)
+	handle, result, done := s.Acquire(b)
+	if result == Pending {
+		require.Nil(t, handle)
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Fatal("it stays pending")
+		}
+		handle, result, _ = s.Acquire(b)
+	}
+	if handle == nil {
+		return "", result
+	}
+	defer handle.Release()
+	return nameIn(t, handle), result
+}
+
+func nameIn(t *testing.T, handle *Handle) (name string) {
+	t.Helper()
+	require.NoError(t, handle.Use(func(table *index.Table) {
+		frames := table.Lookup(nil, elftest.CodeAddress)
+		require.Len(t, frames, 1)
+		name, _, _ = table.Function(frames[0].Function)
+	}))
+	return name
+}
+
+func newStore(t *testing.T, set Settings) *Store {
+	t.Helper()
+	s := NewStore(t.Context(), set)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+}
+
+func TestDirectories(t *testing.T) {
+	directory := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "outside")
+	write(t, outside, elftest.WithSymbols(idB, "outside"))
+	write(t, filepath.Join(directory, ".build-id/aa", idA[2:]+".debug"), elftest.WithSymbols(idA, "by_id"))
+	write(t, filepath.Join(directory, "usr/bin/program"), elftest.WithSymbols(idB, "by_path"))
+	write(t, filepath.Join(directory, "base"), elftest.WithSymbols(idB, "by_name"))
+	write(t, filepath.Join(directory, "other"), elftest.WithSymbols(idA, "other"))
+	write(t, filepath.Join(directory, "text"), []byte("no ELF file"))
+	require.NoError(t, os.Symlink(outside, filepath.Join(directory, "link")))
+	require.NoError(t, os.Symlink("base", filepath.Join(directory, "inner")))
+	set := settings(t.TempDir(), Directories{filepath.Join(directory, "missing"), directory})
+	for _, test := range []struct {
+		binary Binary
+		name   string
+		result Result
+	}{
+		{Binary{Kind: GNU, ID: idA}, "by_id", Found},
+		{Binary{Kind: GNU, ID: idB, Path: "/usr/bin/program"}, "by_path", Found},
+		{Binary{Kind: GNU, ID: idB, Path: "../../usr/bin/./program"}, "by_path", Found},
+		{Binary{Kind: GNU, ID: idB, Path: "/opt/base"}, "by_name", Found},
+		{Binary{Kind: GNU, ID: idB, Path: "/inner"}, "by_name", Found},
+		{Binary{Kind: GNU, ID: idB, Path: "/other"}, "", Missing},
+		{Binary{Kind: GNU, ID: idB, Path: "/link"}, "", Missing},
+		{Binary{Kind: GNU, ID: idB, Path: outside}, "", Missing},
+		{Binary{Kind: GNU, ID: idB, Path: "/../.." + outside}, "", Missing},
+		{Binary{Kind: GNU, ID: idB, Path: "/text"}, "", Failed},
+		{Binary{Kind: GNU, ID: idB, Path: "/usr"}, "", Missing},
+		{Binary{Kind: GNU, ID: idB, Path: "a\x00b"}, "", Missing},
+	} {
+		set.Directory = t.TempDir()
+		name, result := get(t, newStore(t, set), test.binary)
+		assert.Equal(t, test.name, name, test.binary)
+		assert.Equal(t, test.result, result, test.binary)
+	}
+}
+
+// A pipe does not stop a worker.
+func TestNoPipe(t *testing.T) {
+	directory := t.TempDir()
+	require.NoError(t, makePipe(filepath.Join(directory, "pipe")))
+	_, result := get(t, newStore(t, settings(t.TempDir(), Directories{directory})), Binary{Kind: GNU, ID: idA, Path: "/pipe"})
+	assert.Equal(t, Missing, result)
+}
+
+func TestHTLHash(t *testing.T) {
+	directory := t.TempDir()
+	data := elftest.WithSymbols(idA, "hashed")
+	data = append(data, make([]byte, 10000)...)
+	write(t, filepath.Join(directory, "program"), data)
+	f, err := os.Open(filepath.Join(directory, "program"))
+	require.NoError(t, err)
+	defer f.Close()
+	hash, err := htlHash(f, int64(len(data)))
+	require.NoError(t, err)
+	name, _ := get(t, newStore(t, settings(t.TempDir(), Directories{directory})), Binary{Kind: HTLHash, ID: hash, Path: "/program"})
+	assert.Equal(t, "hashed", name)
+	_, result := get(t, newStore(t, settings(t.TempDir(), Directories{directory})), Binary{Kind: HTLHash, ID: hash[2:] + "00", Path: "/program"})
+	assert.Equal(t, Missing, result)
+}
+
+func TestInvalidIDs(t *testing.T) {
+	for _, b := range []Binary{
+		{Kind: GNU, ID: ""},
+		{Kind: GNU, ID: "abc"},
+		{Kind: GNU, ID: "../../../../etc"},
+		{Kind: GNU, ID: "aabbccddee/../.."},
+		{Kind: Go, ID: ""},
+		{Kind: "other", ID: idA},
+		{Kind: GNU, ID: string(make([]byte, 1000))},
+	} {
+		_, ok := b.Normalize()
+		assert.False(t, ok, b)
+	}
+	b, ok := Binary{Kind: GNU, ID: "AABBCCDD"}.Normalize()
+	assert.True(t, ok)
+	assert.Equal(t, "aabbccdd", b.ID)
+}
+
+// An index in the cache serves another process. A damaged one is made anew. Old ones make room.
+func TestCache(t *testing.T) {
+	binaries, shared := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
+	write(t, filepath.Join(binaries, "b"), elftest.WithSymbols(idB, "b"))
+	a, b := Binary{Kind: GNU, ID: idA, Path: "/a"}, Binary{Kind: GNU, ID: idB, Path: "/b"}
+	name, _ := get(t, newStore(t, settings(shared, Directories{binaries})), a)
+	assert.Equal(t, "a", name)
+
+	name, _ = get(t, newStore(t, settings(shared)), a)
+	assert.Equal(t, "a", name, "without a source")
+	_, result := get(t, newStore(t, settings(shared)), b)
+	assert.Equal(t, Missing, result)
+
+	cached := (&cache{directory: shared}).path(a)
+	data, err := os.ReadFile(cached)
+	require.NoError(t, err)
+	data[len(data)-1] ^= 1
+	require.NoError(t, os.WriteFile(cached, data, 0o600))
+	set := settings(shared, Directories{binaries})
+	name, _ = get(t, newStore(t, set), a)
+	assert.Equal(t, "a", name)
+	assert.Equal(t, map[string]int{"cache failed": 1, "directories found": 1}, set.Report.(*report).counts())
+
+	require.NoError(t, os.Chtimes(cached, time.Unix(1, 0), time.Unix(1, 0)))
+	set.MaxBytes = int64(len(data))
+	name, _ = get(t, newStore(t, set), b)
+	assert.Equal(t, "b", name)
+	assert.NoFileExists(t, cached)
+}
+
+// A file that is cut off while it is mapped is an error of that binary, and does not end the process.
+func TestCutOff(t *testing.T) {
+	binaries, directory := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
+	set := settings(directory, Directories{binaries})
+	s := newStore(t, set)
+	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	name, _ := get(t, s, a)
+	require.Equal(t, "a", name)
+	handle, _, _ := s.Acquire(a)
+	require.NotNil(t, handle)
+	defer handle.Release()
+	require.NoError(t, os.Truncate(s.cache.path(a), 0))
+	err := handle.Use(func(table *index.Table) { table.Lookup(nil, elftest.CodeAddress) })
+	require.ErrorContains(t, err, "cannot read an index")
+	name, _ = get(t, s, a)
+	assert.Equal(t, "a", name, "it is made anew")
+}
+
+// debuginfod returns a server, and a source that asks it.
+func debuginfod(t *testing.T, handler http.HandlerFunc) *Debuginfod {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return &Debuginfod{URL: server.URL, Client: &http.Client{Timeout: 10 * time.Second}, MaxBytes: 1 << 20, Directory: t.TempDir()}
+}
+
+func TestDebuginfod(t *testing.T) {
+	var asked atomic.Int64
+	server := debuginfod(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		switch r.URL.Path {
+		case "/buildid/" + idA + "/debuginfo":
+			_, _ = w.Write(elftest.WithSymbols(idA, "debug"))
+		case "/buildid/" + idB + "/executable":
+			_, _ = w.Write(elftest.WithSymbols(idB, "executable"))
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	set := settings(t.TempDir(), server)
+	s := newStore(t, set)
+	name, _ := get(t, s, Binary{Kind: GNU, ID: idA})
+	assert.Equal(t, "debug", name)
+	name, _ = get(t, s, Binary{Kind: GNU, ID: idB})
+	assert.Equal(t, "executable", name)
+	before := asked.Load()
+	missing := Binary{Kind: GNU, ID: "cc" + idA[2:]}
+	for range 5 {
+		_, result := get(t, s, missing)
+		assert.Equal(t, Missing, result)
+	}
+	assert.EqualValues(t, before+2, asked.Load(), "a binary that is missing is not asked for again")
+	_, result := get(t, s, Binary{Kind: Go, ID: "a/b/c/d"})
+	assert.Equal(t, Missing, result)
+	assert.EqualValues(t, before+2, asked.Load(), "debuginfod knows GNU's build ids only")
+	assert.Equal(t, map[string]int{
+		"cache missing": 4, "debuginfod found": 2, "debuginfod missing": 2,
+	}, set.Report.(*report).counts())
+}
+
+// One fetch serves all that wait for a binary.
+func TestOneFetch(t *testing.T) {
+	var asked atomic.Int64
+	release := make(chan struct{})
+	server := debuginfod(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		<-release
+		_, _ = w.Write(elftest.WithSymbols(idA, "one"))
+	})
+	s := newStore(t, settings(t.TempDir(), server))
+	var channels []<-chan struct{}
+	for range 100 {
+		handle, result, done := s.Acquire(Binary{Kind: GNU, ID: idA})
+		require.Nil(t, handle)
+		require.Equal(t, Pending, result)
+		channels = append(channels, done)
+	}
+	close(release)
+	for _, done := range channels {
+		<-done
+	}
+	name, _ := get(t, s, Binary{Kind: GNU, ID: idA})
+	assert.Equal(t, "one", name)
+	assert.EqualValues(t, 2, asked.Load(), "debuginfo, which has no lines, and executable")
+}
+
+// A server that lies, fails, sends too much or too slowly has failed, and after five failures it is left alone.
+func TestDebuginfodFails(t *testing.T) {
+	endless := func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < 1<<20; i++ {
+			if _, err := w.Write(make([]byte, 4096)); err != nil {
+				return
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		result  Result
+	}{
+		"wrong build id": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(elftest.WithSymbols(idB, "b")) }, Missing},
+		"no ELF file":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, Failed},
+		"nothing":        {func(http.ResponseWriter, *http.Request) {}, Failed},
+		"500":            {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }, Failed},
+		"endless":        {endless, Failed},
+		"long": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "10000000000")
+			w.WriteHeader(http.StatusOK)
+		}, Failed},
+		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, Failed},
+		"ends early": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write(make([]byte, 10))
+		}, Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := debuginfod(t, test.handler)
+			server.Client.Timeout = time.Second
+			set := settings(t.TempDir(), server)
+			_, result := get(t, newStore(t, set), Binary{Kind: GNU, ID: idA})
+			assert.Equal(t, test.result, result)
+			left, err := os.ReadDir(server.Directory)
+			require.NoError(t, err)
+			assert.Empty(t, left, "no file is left")
+		})
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	var asked atomic.Int64
+	server := debuginfod(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		http.Error(w, "no", http.StatusBadGateway)
+	})
+	s := newStore(t, settings(t.TempDir(), server))
+	for i := range 20 {
+		_, result := get(t, s, Binary{Kind: GNU, ID: fmt.Sprintf("%02x", i) + idA[2:]})
+		assert.Equal(t, Failed, result)
+	}
+	assert.EqualValues(t, failuresToOpen, asked.Load())
+}
+
+// A source that failed can have a better file: what another one has is used until it is asked again.
+func TestBetterLater(t *testing.T) {
+	binaries := t.TempDir()
+	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
+	server := debuginfod(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) })
+	set := settings(t.TempDir(), Directories{binaries}, server)
+	set.FailedFor = time.Millisecond
+	s := newStore(t, set)
+	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		handle, result, _ := s.Acquire(a)
+		if assert.NotNil(t, handle) {
+			handle.Release()
+		}
+		assert.Equal(t, Found, result)
+	}, time.Minute, time.Millisecond)
+	assert.NoFileExists(t, s.cache.path(a))
+}
+
+// A limit of memory, and one of time, end the work on a file.
+func TestLimits(t *testing.T) {
+	binaries := t.TempDir()
+	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
+	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	errFull := errors.New("full")
+	set := settings(t.TempDir(), Directories{binaries})
+	set.Memory = func(context.Context) (*meter.Meter, func(), error) {
+		return meter.New(0, func(int64) error { return errFull }), func() {}, nil
+	}
+	_, result := get(t, newStore(t, set), a)
+	assert.Equal(t, Failed, result)
+	assert.ErrorIs(t, errors.Join(set.Report.(*report).errs...), errFull)
+
+	set = settings(t.TempDir(), Directories{binaries})
+	set.MaxFileBytes = 10
+	_, result = get(t, newStore(t, set), a)
+	assert.Equal(t, Failed, result)
+	assert.ErrorIs(t, errors.Join(set.Report.(*report).errs...), ErrTooLarge)
+}
