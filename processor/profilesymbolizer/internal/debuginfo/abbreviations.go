@@ -47,6 +47,9 @@ func (a *abbreviations) find(code uint64) *abbreviation {
 // maxTables is how many tables are kept. Units next to each other share one, or have tables of their own.
 const maxTables = 64
 
+// maxAttributes limits those of an entry. Compilers write less than 30.
+const maxAttributes = 1 << 10
+
 // abbreviationsOf returns the table of a unit.
 func (r *reader) abbreviationsOf(u *unit) (*abbreviations, error) {
 	key := tableKey{u.abbreviations, u.addressSize, u.offsetSize, u.version}
@@ -93,6 +96,9 @@ func (r *reader) readAbbreviations(u *unit) (*abbreviations, error) {
 			at := attribute{name: uint16(min(name, 0xffff)), form: uint16(min(form, 0xffff))}
 			if at.form == formImplicitConst {
 				at.constant = c.signed()
+			}
+			if len(a.attributes) >= maxAttributes {
+				return nil, malformed("abbreviation %d has more than %d attributes", code, maxAttributes)
 			}
 			a.attributes = append(a.attributes, at)
 			a.add(at, u)
