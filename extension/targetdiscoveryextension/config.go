@@ -70,7 +70,7 @@ func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 	} {
 		for i, entry := range entries {
 			errs = append(errs, checkSecrets(entry, false, fmt.Sprintf("%s[%d]", option, i)))
-			entries[i], _ = hidden(entry, false).(map[string]any)
+			entries[i], _ = hidden(entry).(map[string]any)
 		}
 	}
 	return errors.Join(errs...)

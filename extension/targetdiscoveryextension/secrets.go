@@ -44,45 +44,41 @@ func checkSecrets(part any, isSecret bool, path string) error {
 	return errors.Join(errs...)
 }
 
-// hidden returns a part of an entry with its secrets as opaque strings, which print-config does not show.
-func hidden(part any, isSecret bool) any {
-	switch part := part.(type) {
-	case map[string]any:
-		made := make(map[string]any, len(part))
-		for key, value := range part {
-			made[key] = hidden(value, isSecret || secretKeys[key] || hiddenKeys[key])
+// hidden returns an entry with its secrets as opaque strings, which print-config does not show.
+func hidden(entry any) any {
+	return changed(entry, false, func(value any, isSecret bool) any {
+		if isSecret && value != nil {
+			return configopaque.String(fmt.Sprint(value))
 		}
-		return made
-	case []any:
-		made := make([]any, len(part))
-		for i, value := range part {
-			made[i] = hidden(value, isSecret)
-		}
-		return made
-	}
-	if isSecret && part != nil {
-		return configopaque.String(fmt.Sprint(part))
-	}
-	return part
+		return value
+	})
 }
 
-// revealed returns a part of an entry with its secrets as plain strings.
-func revealed(part any) any {
+// revealed returns an entry with its secrets as plain strings.
+func revealed(entry any) any {
+	return changed(entry, false, func(value any, _ bool) any {
+		if secret, isOpaque := value.(configopaque.String); isOpaque {
+			return string(secret)
+		}
+		return value
+	})
+}
+
+// changed returns a part of an entry with the values that change returns.
+func changed(part any, isSecret bool, change func(value any, isSecret bool) any) any {
 	switch part := part.(type) {
 	case map[string]any:
 		made := make(map[string]any, len(part))
 		for key, value := range part {
-			made[key] = revealed(value)
+			made[key] = changed(value, isSecret || secretKeys[key] || hiddenKeys[key], change)
 		}
 		return made
 	case []any:
 		made := make([]any, len(part))
 		for i, value := range part {
-			made[i] = revealed(value)
+			made[i] = changed(value, isSecret, change)
 		}
 		return made
-	case configopaque.String:
-		return string(part)
 	}
-	return part
+	return change(part, isSecret)
 }

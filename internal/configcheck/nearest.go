@@ -5,13 +5,13 @@ package configcheck
 
 import "strings"
 
-// Nearest returns the known word with the most similar spelling. A known word that begins with word and "_" counts as very
+// nearest returns the known word with the most similar spelling. A known word that begins with word and "_" counts as very
 // similar. It returns "" if all known words differ by more than maxDistance letters.
-func Nearest(word string, known []string, maxDistance int) string {
+func nearest(word string, known []string, maxDistance int) string {
 	if word == "" {
 		return ""
 	}
-	nearest, least := "", maxDistance+1
+	found, least := "", maxDistance+1
 	for _, candidate := range known {
 		d := distance(word, candidate)
 		if word[:1] != candidate[:1] { // A different first letter usually means a different word, such as exclude and include.
@@ -21,10 +21,10 @@ func Nearest(word string, known []string, maxDistance int) string {
 			d = min(d, 1)
 		}
 		if d < least {
-			nearest, least = candidate, d
+			found, least = candidate, d
 		}
 	}
-	return nearest
+	return found
 }
 
 // distance returns the Levenshtein distance: the number of bytes to insert, delete or replace to change one word into the

@@ -20,7 +20,7 @@ func Parameter(name string, known []string) error {
 		}
 	}
 	compared := name[:min(len(name), maxParameterName)]
-	if meant := Nearest(compared, known, max(1, len(compared)/3)); meant != "" {
+	if meant := nearest(compared, known, max(1, len(compared)/3)); meant != "" {
 		return fmt.Errorf("%.40q is not a parameter here, did you mean %q?", name, meant)
 	}
 	return fmt.Errorf("%.40q is not a parameter here, the known ones are %s", name, strings.Join(known, ", "))

@@ -25,7 +25,7 @@ func Placeholder(key string) error {
 	}
 	suggestion := synonyms[key]
 	if suggestion == "" {
-		suggestion = Nearest(strings.ReplaceAll(key, "_", "."), placeholders, min(2, len(key)/4))
+		suggestion = nearest(strings.ReplaceAll(key, "_", "."), placeholders, min(2, len(key)/4))
 	}
 	switch {
 	case suggestion != "":

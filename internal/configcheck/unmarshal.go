@@ -35,8 +35,8 @@ func Unmarshal(conf *confmap.Conf, cfg any) error {
 	return nil
 }
 
-// Replacer is a section some of whose options of earlier versions do not exist any more.
-type Replacer interface {
+// replacer is a section some of whose options of earlier versions do not exist any more.
+type replacer interface {
 	// Replaced returns what to do instead of each of these options.
 	Replaced() map[string]string
 }
@@ -114,14 +114,14 @@ func (r *reader) size(text string, field reflect.Type, path string) any {
 
 // unknownKey returns the error for an unknown key. It suggests the key that was probably meant.
 func unknownKey(path, key string, section reflect.Type, fields map[string]reflect.StructField) error {
-	if replacer, ok := reflect.TypeAssert[Replacer](reflect.New(section)); ok {
+	if replacer, ok := reflect.TypeAssert[replacer](reflect.New(section)); ok {
 		if instead, replaced := replacer.Replaced()[key]; replaced {
 			return fmt.Errorf("%s%s is not an option any more: %s", path, key, instead)
 		}
 	}
 	known := slices.Sorted(maps.Keys(fields))
 	hint := ""
-	if suggestion := Nearest(key, known, max(1, len(key)/3)); suggestion != "" {
+	if suggestion := nearest(key, known, max(1, len(key)/3)); suggestion != "" {
 		hint = fmt.Sprintf(", did you mean %q?", suggestion)
 	} else if owners := owners(key, fields); len(owners) > 0 {
 		hint = fmt.Sprintf(", it belongs to %s: write %s", strings.Join(owners, " or "), owners[0]+separator+key)

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 )
 
-// Client is a client that only follows redirects to the same host, see [SameHost]. The zero value has no connections.
+// Client is a client that only follows redirects to the same host, see [sameHost]. The zero value has no connections.
 type Client struct {
 	*http.Client
 	// connections is the client without what confighttp adds. The transport that measures requests hides it from
@@ -32,7 +32,7 @@ func New(ctx context.Context, cfg confighttp.ClientConfig, host component.Host, 
 	cfg.Middlewares[last].ID = innermostID
 	c.Client, err = cfg.ToClient(ctx, extensions, set)
 	if err == nil {
-		c.CheckRedirect = SameHost
+		c.CheckRedirect = sameHost
 	}
 	return c, err
 }

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Limit is how many redirects of one request are followed.
-const Limit = 5
+// maxRedirects is how many redirects of one request are followed.
+const maxRedirects = 5
 
 // standardPorts are the ports of URLs without a port.
 var standardPorts = map[string]string{"http": "80", "https": "443"}
 
-// SameHost is a http.Client.CheckRedirect that follows redirects to the same host and port only. The headers and
+// sameHost is a http.Client.CheckRedirect that follows redirects to the same host and port only. The headers and
 // authenticators of confighttp add their credentials to each request, also to redirected ones. A redirect from HTTP to TLS is
 // followed on the standard ports, one from TLS to HTTP is not. A redirect that drops the body (301 to 303 of a POST) is not
 // followed either: it leads to a page, such as a login, that answers 200 and discards the request. A redirect that is not
 // followed is returned as the response.
-func SameHost(next *http.Request, earlier []*http.Request) error {
+func sameHost(next *http.Request, earlier []*http.Request) error {
 	last := earlier[len(earlier)-1]
-	if next.Method != last.Method || !stays(last.URL, next.URL) || len(earlier) > Limit {
+	if next.Method != last.Method || !stays(last.URL, next.URL) || len(earlier) > maxRedirects {
 		return http.ErrUseLastResponse
 	}
 	return nil

@@ -30,8 +30,8 @@ func TestSameHost(t *testing.T) {
 		"other to TLS":   {"POST", "http://a:8080/x", "https://a/x", 1, false},
 		"same port, TLS": {"POST", "http://a:8080/x", "https://a:8080/x", 1, false},
 		"scheme":         {"GET", "http://a/x", "ftp://a:80/x", 1, false},
-		"the last":       {"GET", "http://a/x", "http://a/y", Limit, true},
-		"one too many":   {"GET", "http://a/x", "http://a/y", Limit + 1, false},
+		"the last":       {"GET", "http://a/x", "http://a/y", maxRedirects, true},
+		"one too many":   {"GET", "http://a/x", "http://a/y", maxRedirects + 1, false},
 		"host":           {"POST", "http://a/x", "http://b/x", 1, false},
 		"name below":     {"GET", "http://a/x", "http://b.a/x", 1, false},
 		"out of TLS":     {"POST", "https://a/x", "http://a/x", 1, false},
@@ -42,7 +42,7 @@ func TestSameHost(t *testing.T) {
 			require.NoError(t, err)
 			next, err := http.NewRequestWithContext(t.Context(), test.method, test.to, http.NoBody)
 			require.NoError(t, err)
-			err = SameHost(next, slices.Repeat([]*http.Request{first}, test.earlier))
+			err = sameHost(next, slices.Repeat([]*http.Request{first}, test.earlier))
 			if test.follows {
 				assert.NoError(t, err)
 			} else {
@@ -54,8 +54,8 @@ func TestSameHost(t *testing.T) {
 	require.NoError(t, err)
 	get, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a/y", http.NoBody)
 	require.NoError(t, err)
-	assert.ErrorIs(t, SameHost(get, []*http.Request{post}), http.ErrUseLastResponse, "the body would stay behind")
+	assert.ErrorIs(t, sameHost(get, []*http.Request{post}), http.ErrUseLastResponse, "the body would stay behind")
 	back, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://a/y", http.NoBody)
 	require.NoError(t, err)
-	assert.ErrorIs(t, SameHost(get, []*http.Request{get, back}), http.ErrUseLastResponse, "it came by TLS")
+	assert.ErrorIs(t, sameHost(get, []*http.Request{get, back}), http.ErrUseLastResponse, "it came by TLS")
 }

@@ -59,12 +59,6 @@ func (d *discoveredJobs) subscribe(host component.Host) error {
 	return nil
 }
 
-func (d *discoveredJobs) unsubscribe() {
-	for _, cancel := range d.subscriptions {
-		cancel()
-	}
-}
-
 // update starts the jobs of new targets of an extension and stops those of targets that are gone.
 func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
 	d.mu.Lock()

@@ -312,7 +312,7 @@ func BenchmarkDiscovered(b *testing.B) {
 		require.Len(b, d.running, targets*len(cfg.Profiles))
 		held = memorytest.LiveHeap() - before
 		found.set()
-		d.unsubscribe()
+		d.subscriptions[0]()
 		require.NoError(b, d.shutdown(context.Background()))
 	}
 	b.ReportMetric(float64(held)/targets, "B/target")

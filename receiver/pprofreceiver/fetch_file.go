@@ -38,18 +38,10 @@ type files struct {
 	state *fileState
 	// processing is held while a file is processed, but not while it only waits for its result. It protects what follows.
 	processing sync.Mutex
-	// settling has the files that changed too recently to be read: their marks, and the time since when these are
-	// unchanged.
-	settling map[string]settlingFile
 	// missing has the files that were read and are gone together with their directory: since when.
 	missing map[string]time.Time
 	// unsaved counts the files that were read since the state was saved.
 	unsaved int
-}
-
-type settlingFile struct {
-	mark  fileMark
-	since time.Time
 }
 
 func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error) {
@@ -60,7 +52,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 	c.format = in.formats.Pprof(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
 	return &files{
 		collector: c, cfg: cfg, id: set.ID,
-		settling: map[string]settlingFile{}, missing: map[string]time.Time{},
+		missing: map[string]time.Time{},
 	}, nil
 }
 
@@ -102,7 +94,7 @@ func (f *files) process(ctx context.Context, path string) error {
 		}
 		return nil
 	}
-	if !f.settled(path, mark, info.ModTime()) {
+	if time.Since(info.ModTime()).Abs() < f.cfg.Settle { // A clock may be wrong, and a time in the future.
 		return nil
 	}
 	err = f.read(ctx, path, mark)
@@ -138,22 +130,6 @@ func isAboutContent(err error) bool {
 	default:
 		return false
 	}
-}
-
-// settled reports whether a file has not changed for the time settle: by its modification time, or, if that is in the
-// future, since this mark was first seen.
-func (f *files) settled(path string, mark fileMark, changed time.Time) bool {
-	now := time.Now()
-	seen, known := f.settling[path]
-	if !known || seen.mark != mark {
-		seen = settlingFile{mark: mark, since: now}
-	}
-	if now.Sub(changed) >= f.cfg.Settle || now.Sub(seen.since) >= f.cfg.Settle {
-		delete(f.settling, path)
-		return true
-	}
-	f.settling[path] = seen
-	return false
 }
 
 // errChanging says that a file changed while it was read.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -98,7 +97,6 @@ func (f *files) forget(present map[string]bool) {
 			f.missing[path] = now
 		}
 	}
-	maps.DeleteFunc(f.settling, func(path string, _ settlingFile) bool { return !present[path] })
 }
 
 // maxWaitingFiles is the number of files that are processed or waiting for results at a time.

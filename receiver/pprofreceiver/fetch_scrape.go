@@ -11,7 +11,6 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/httpclient"
@@ -108,7 +107,9 @@ func (s *scrape) startJob(one *job, schedule ScheduleConfig) *task {
 // Shutdown stops the schedules and waits for the fetches in progress.
 func (s *scrape) Shutdown(ctx context.Context) error {
 	if s.discovered != nil {
-		s.discovered.unsubscribe()
+		for _, unsubscribe := range s.discovered.subscriptions {
+			unsubscribe()
+		}
 	}
 	err := s.shutdown(ctx)
 	s.client.Close()
@@ -151,18 +152,13 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outco
 // source returns what is known of the profiles of a target. Its labels override its address.
 func (s *scrape) source(j *job) pprof.Source {
 	source := s.in.newSource()
-	setFromTarget(source.Resource, j.url)
+	source.Resource.PutStr(attributeServerAddress, label.ValidText(j.url.Hostname()))
+	if port, err := strconv.ParseInt(j.url.Port(), 10, 32); err == nil {
+		source.Resource.PutInt(attributeServerPort, port)
+	}
 	for name, value := range j.labels {
 		source.Resource.PutStr(label.ValidText(name), label.ValidText(value))
 	}
 	source.ProfileName = j.profile.Name
 	return source
-}
-
-// setFromTarget sets the attributes that identify the server of the profiles.
-func setFromTarget(resource pcommon.Map, target *url.URL) {
-	resource.PutStr(attributeServerAddress, label.ValidText(target.Hostname()))
-	if port, err := strconv.ParseInt(target.Port(), 10, 32); err == nil {
-		resource.PutInt(attributeServerPort, port)
-	}
 }

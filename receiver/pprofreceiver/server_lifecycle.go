@@ -60,7 +60,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
-	connections.New(s.cfg.MaxConnections, s.connectionClosed).Apply(server)
+	connections.New(s.cfg.MaxConnections, func() { s.intake.metrics.ReceiverPprofClosedConnections.Add(s.stopping, 1) }).Apply(server)
 	server.Handler = connections.WithDeadline(s.stopping, 0, server.Handler) //nolint:contextcheck // requests outlive the start of the server
 	// gRPC uses the same port, also HTTP/2 without TLS.
 	server.Protocols = &http.Protocols{}
@@ -86,11 +86,6 @@ func limitsHTTP2() *http.HTTP2Config {
 		// It is less, so that a request that waits for memory does not stop the others of its connection.
 		MaxReceiveBufferPerStream: 96 << 10,
 	}
-}
-
-// connectionClosed counts a connection that was closed because there were too many.
-func (s *server) connectionClosed() {
-	s.intake.metrics.ReceiverPprofClosedConnections.Add(s.stopping, 1)
 }
 
 func (s *server) serve(listener net.Listener, host component.Host) {

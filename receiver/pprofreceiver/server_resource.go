@@ -122,17 +122,12 @@ func setFromLabels(source *pprof.Source, labels []label.Label, names map[string]
 		case label.Transport(l.Name):
 		case known:
 			source.Resource.PutStr(name, l.Value)
-		case l.Name != attributeServiceName && hasValue(labels[:i], l.Name):
+		case l.Name != attributeServiceName && slices.ContainsFunc(labels[:i], func(o label.Label) bool { return o.Name == l.Name && o.Value != "" }):
 			addToArray(source.Resource, l.Name, l.Value)
 		default:
 			source.Resource.PutStr(l.Name, l.Value)
 		}
 	}
-}
-
-// hasValue reports whether there is a label with this name and a value.
-func hasValue(labels []label.Label, name string) bool {
-	return slices.ContainsFunc(labels, func(l label.Label) bool { return l.Name == name && l.Value != "" })
 }
 
 // addToArray adds a value to those of an attribute, unless it is one of them.

@@ -120,7 +120,7 @@ func (t *Tracker) subtract(message pprofile.Profiles, ids *identities) {
 				values.SetAt(i, values.At(i)-taken)
 			}
 			rest[id] = before
-			return allZero(values)
+			return !contains(values, func(v int64) bool { return v != 0 })
 		})
 	}
 }
@@ -133,7 +133,9 @@ func KeepCounters(message pprofile.Profiles) {
 		}
 	}
 	for profile := range walk.Profiles(message) {
-		profile.Samples().RemoveIf(func(sample pprofile.Sample) bool { return anyNegative(sample.Values()) })
+		profile.Samples().RemoveIf(func(sample pprofile.Sample) bool {
+			return contains(sample.Values(), func(v int64) bool { return v < 0 })
+		})
 	}
 }
 
@@ -179,18 +181,10 @@ func typeOf(message pprofile.Profiles, profile pprofile.Profile) string {
 	return message.Dictionary().StringTable().At(int(profile.SampleType().TypeStrindex()))
 }
 
-func allZero(values pcommon.Int64Slice) bool {
+// contains reports whether a value is one of these.
+func contains(values pcommon.Int64Slice, is func(int64) bool) bool {
 	for _, value := range values.All() {
-		if value != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func anyNegative(values pcommon.Int64Slice) bool {
-	for _, value := range values.All() {
-		if value < 0 {
+		if is(value) {
 			return true
 		}
 	}
