@@ -38,8 +38,7 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 		grpc.InTapHandle(server.begin),
 		experimental.BufferPool(server.pool),
 		grpc.ForceServerCodecV2(server),
-		grpc.StatsHandler(admittedRequests{server}),
-		grpc.UnaryInterceptor(server.hold),          // the first one
+		grpc.StatsHandler(calls{server}),
 		grpc.ChainUnaryInterceptor(server.admitted), // after those of the server, such as authentication
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.MaxHeaderListSize(connections.MaxHeaderBytes),
@@ -81,31 +80,15 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 	return context.WithValue(ctx, arrivalKey{}, request), nil
 }
 
-type admissionKey struct{}
-
-// hold passes a message on with its admission, and releases that afterwards.
-func (s *grpcServer) hold(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if arriving, ok := ctx.Value(arrivalKey{}).(*memory.Arrival); ok {
-		arriving.End()
-	}
-	found, ok := s.admissions.LoadAndDelete(request)
-	if !ok {
-		return next(ctx, request) // It is not an OTLP request.
-	}
-	message := found.(admission)
-	defer s.release(message)
-	return next(context.WithValue(ctx, admissionKey{}, message), request)
-}
-
 // admitted passes a message on with its reservation, or returns the error of the codec.
 func (s *grpcServer) admitted(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	message, ok := ctx.Value(admissionKey{}).(admission)
-	if !ok {
-		return next(ctx, request)
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok || c.admission == nil {
+		return next(ctx, request) // It is not an OTLP request.
 	}
-	if message.err != nil {
-		_, status := s.refuse(ctx, message.err)
+	if c.admission.err != nil {
+		_, status := s.refuse(ctx, c.admission.err)
 		return nil, status.Err()
 	}
-	return next(memory.NewContext(ctx, message.reservation), request)
+	return next(memory.NewContext(ctx, c.admission.reservation), request)
 }

@@ -23,8 +23,7 @@ type grpcServer struct {
 	pool *bufferPool
 	// next is the codec of pdata.
 	next encoding.CodecV2
-	// admissions passes the admission of each message from the codec to the interceptor, which gRPC calls next. The key is the
-	// message.
+	// admissions passes the admission of each message from the codec to its call, see [calls]. The key is the message.
 	admissions sync.Map
 }
 
@@ -66,11 +65,10 @@ func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 	signal, known := signals[reflect.Indirect(reflect.ValueOf(v)).Type().Name()]
 	switch {
 	case known:
-		s.drop(v) // A client may send two messages, which gRPC refuses after both.
 		received := receivedBytes(data, inflated)
 		s.pool.arriving.Add(-received) // It has arrived.
 		message, err := s.admit(signal, data, content, v)
-		s.admissions.Store(v, admission{message, received, err})
+		s.admissions.Store(v, &admission{message, received, err})
 		return nil
 	case !inflated:
 		return s.next.Unmarshal(data, v)

@@ -59,7 +59,7 @@ type messageWriter struct {
 // Close ends the message. The writer must not be used afterwards: others use it.
 func (m *messageWriter) Close() error {
 	err := m.resettable.Close()
-	m.resettable.Reset(nil) // It must not hold the message.
+	m.Reset(nil) // It must not hold the message.
 	m.from.Put(m.resettable)
 	return err
 }

@@ -14,6 +14,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
 // TestGRPCEndsAfterMessage: the memory of a message is free after its stream has ended without a call of the receiver.
@@ -32,11 +35,12 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 				require.NoError(t, stream.SendMsg(body))
 			}
 			if messages == 1 {
+				counted, err := otlpwire.Count(otlpwire.Logs, body)
+				require.NoError(t, err)
 				require.Eventually(t, func() bool {
-					unmarshaled := false
-					r.admissions(func() { unmarshaled = true })
-					return unmarshaled
-				}, slowdown*10*time.Second, time.Millisecond)
+					used, _ := r.budget.Used()
+					return used >= memory.MessageFactor*counted
+				}, slowdown*10*time.Second, time.Millisecond, "it is unmarshaled")
 				cancel()
 			}
 			var answer []byte
@@ -45,15 +49,10 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 			closes()
 			assert.Empty(t, sink.AllLogs())
 			r.requireFree(t)
-			r.admissions(func() { t.Error("a message is kept") })
+			r.memoryBudget.grpc.admissions.Range(func(any, any) bool {
+				t.Error("a message is kept")
+				return false
+			})
 		})
 	}
-}
-
-// admissions calls found for each message that gRPC has unmarshalled and not passed on.
-func (r *running) admissions(found func()) {
-	r.memoryBudget.grpc.admissions.Range(func(any, any) bool {
-		found()
-		return true
-	})
 }
