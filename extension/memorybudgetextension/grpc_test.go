@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"runtime"
 	"sync"
@@ -163,7 +164,23 @@ func TestGRPCAtOnce(t *testing.T) {
 }
 
 // rawStream opens a stream and sends only sends bytes of its message, in frames of frame bytes.
-func rawStream(t *testing.T, address string, sends, frame int) net.Conn {
+func rawStream(t *testing.T, address string, sends, frame int) {
+	t.Helper()
+	prefix := make([]byte, 5)
+	binary.BigEndian.PutUint32(prefix[1:], 15<<20)
+	_, framer := rawHeader(t, address)
+	require.NoError(t, framer.WriteData(1, false, prefix))
+	time.Sleep(50 * time.Millisecond) // until the server has enlarged the window for the message
+	data := make([]byte, frame)
+	for sent := 0; sent < sends; sent += frame {
+		if framer.WriteData(1, false, data) != nil {
+			break // The server may have closed the stream.
+		}
+	}
+}
+
+// rawHeader opens a stream and sends its header.
+func rawHeader(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	t.Helper()
 	var dialer net.Dialer
 	connection, err := dialer.DialContext(t.Context(), "tcp", address)
@@ -185,18 +202,25 @@ func rawStream(t *testing.T, address string, sends, frame int) net.Conn {
 		headers.add(field[0], field[1])
 	}
 	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers.bytes(), EndHeaders: true}))
-	prefix := make([]byte, 5)
-	binary.BigEndian.PutUint32(prefix[1:], 15<<20)
-	require.NoError(t, framer.WriteData(1, false, prefix))
 	go func() { _, _ = io.Copy(io.Discard, connection) }() // The windows are wide enough.
-	time.Sleep(50 * time.Millisecond)                      // until the server has enlarged the window for the message
-	data := make([]byte, frame)
-	for sent := 0; sent < sends; sent += frame {
-		if framer.WriteData(1, false, data) != nil {
-			break // The server may have closed the stream.
-		}
+	return connection, framer
+}
+
+// TestGRPCUnreadBuffers: gRPC does not put back what has arrived behind an error, but it does not count for ever.
+func TestGRPCUnreadBuffers(t *testing.T) {
+	r := run(t, nil, consumertest.NewNop())
+	data := make([]byte, 16<<10)
+	binary.BigEndian.PutUint32(data[1:], math.MaxUint32)
+	for range 8 {
+		connection, framer := rawHeader(t, r.grpc)
+		require.NoError(t, framer.WriteData(1, false, data))
+		require.Eventually(t, func() bool {
+			used, _ := r.budget.Used()
+			return used >= int64(len(data)) && r.budget.Arriving() == 0
+		}, slowdown*10*time.Second, time.Millisecond, "the stream has ended")
+		require.NoError(t, connection.Close())
 	}
-	return connection
+	r.requireFree(t)
 }
 
 type headerBlock struct{ buffer writeBuffer }
