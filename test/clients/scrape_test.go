@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	_ "net/http/pprof" // what is scraped
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -51,24 +50,6 @@ func TestScrape(t *testing.T) {
 	}
 	g.assertApart(t, "scraped")
 	assertLabel(t, hot, "controller", "cart", cpu)
-}
-
-// TestFile has the gateway read a file of Go's, and go tool pprof read what it wrote.
-func TestFile(t *testing.T) {
-	inbox := t.TempDir()
-	startLoad(t, "controller", "cart")
-	g := start(t, `resource_attributes: {service.name: from-file}
-    file: {include: "`+filepath.Join(inbox, "*.pb.gz")+`", collection_interval: 200ms, settle: 100ms, delete_after_read: true}`)
-	require.NoError(t, os.WriteFile(filepath.Join(inbox, "cpu.pb.gz"), cpuProfile(t), 0o600))
-	g.waitFor(t, "from-file", "cpu", hot)
-	written := g.files()
-	require.Len(t, written, 1)
-	top, err := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top", "-cum", filepath.Join(g.directory, written[0])).CombinedOutput()
-	require.NoError(t, err, "%s", top)
-	assert.Contains(t, string(top), hot)
-	left, err := os.ReadDir(inbox)
-	require.NoError(t, err)
-	assert.Empty(t, left)
 }
 
 // TestFileRestart has the gateway remember, in a storage of its own on disk, what it read before it was started again.
