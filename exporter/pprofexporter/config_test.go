@@ -144,14 +144,6 @@ func TestConfigRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "no destination")
 }
 
-// One error names all faults.
-func TestConfigTellsAll(t *testing.T) {
-	err := (&FileConfig{Path: "x", CompressionLevel: -1, MaxAge: -1, MaxTotalSize: -1, MaxFiles: -1}).Validate()
-	for _, want := range []string{"directory", "path", "compression_level", "max_age", "max_total_size", "max_files", "file_mode", "directory_mode"} {
-		assert.ErrorContains(t, err, want)
-	}
-}
-
 func TestConfigHTTP(t *testing.T) {
 	cfg, err := load(t, "config.yaml", "pprof/http")
 	require.NoError(t, err)

@@ -19,11 +19,11 @@ import (
 // TestDeepValues sends to each destination a value that is nested so deeply that code which recurses into it ends the process. A
 // queue on disk would do so at each start. The profile is refused and counted. The other profiles of the message arrive.
 func TestDeepValues(t *testing.T) {
-	profiletest.LimitStack(t, 256<<20) // pdata measures a message by calling itself for each level
+	profiletest.LimitStack(t, 64<<20) // pdata measures a message by calling itself for each level
 	send := func(t *testing.T, to xexporter.Profiles, place string) {
 		t.Helper()
 		pd := deliverytest.Request(t, deliverytest.CPU(t, "deep"), deliverytest.CPU(t, "sound"))
-		profiletest.Deepen(pd, place, 1_000_000)
+		profiletest.Deepen(pd, place, 250_000)
 		err := to.ConsumeProfiles(t.Context(), pd)
 		require.ErrorContains(t, err, `attribute "deep" is too deep`)
 		assert.True(t, consumererror.IsPermanent(err))

@@ -10,17 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer/consumererror"
-	"go.opentelemetry.io/collector/exporter/exporterhelper"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
@@ -41,24 +35,6 @@ func TestFilesEqualPayloads(t *testing.T) {
 			payloads[capture.File+" "+capture.Part] = capture.Data
 		}
 	}
-	compareFiles(t, payloads)
-}
-
-// The same with the small profiles of the corpus: unusual ones, and real ones of many languages.
-func TestFilesEqualCorpus(t *testing.T) {
-	payloads := map[string][]byte{}
-	for _, file := range profiletest.CorpusPprofs(t, "edge", "real") {
-		payload := file.Bytes(t)
-		if _, form := profiletest.ParsePprof(payload); form == profiletest.Proto && len(payload) < 64<<10 {
-			payloads[file.Name] = payload
-		}
-	}
-	compareFiles(t, payloads)
-}
-
-func compareFiles(t *testing.T, payloads map[string][]byte) {
-	t.Helper()
-	require.NotEmpty(t, payloads)
 	f := newFixture(t, nil)
 	seen := map[string]bool{}
 	for name, payload := range payloads {
@@ -110,13 +86,6 @@ func TestFileName(t *testing.T) {
 	id := first.ProfileID()
 	assert.Equal(t, []string{fmt.Sprintf("checkout/cpu/%s-%s.pb.gz",
 		first.Time().AsTime().Format("20060102T150405.000000000Z"), hex.EncodeToString(id[:]))}, f.files(t))
-}
-
-func TestFileNameOfHeap(t *testing.T) {
-	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{profile.type}/{host.name}-{profile.id}.pb.gz" })
-	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.Decode(t, deliverytest.OwnProfile(t, "heap.pb.gz"), nil)))
-	require.Len(t, f.files(t), 1, "four sample types are one pprof")
-	assert.True(t, strings.HasPrefix(f.files(t)[0], "heap/unknown-"), f.files(t)[0])
 }
 
 // Files with hostile names stay below the directory, and each has its own name.
@@ -199,25 +168,6 @@ func TestBadProfile(t *testing.T) {
 	assert.NoError(t, f.ConsumeProfiles(t.Context(), pprofile.NewProfiles()), "nothing is nothing")
 }
 
-// A file takes the name of the directory. Nothing is lost: the request is retried until the file is removed.
-func TestDirectoryGoneAndBack(t *testing.T) {
-	f := newFixture(t, func(cfg *Config) {
-		cfg.File.Get().Directory = filepath.Join(cfg.File.Get().Directory, "profiles")
-		cfg.RetryConfig.Enabled = true
-		cfg.RetryConfig.InitialInterval = 5 * time.Millisecond
-		cfg.RetryConfig.MaxInterval = 5 * time.Millisecond
-		cfg.QueueConfig = configoptional.Some(exporterhelper.NewDefaultQueueConfig())
-	})
-	require.NoError(t, os.RemoveAll(f.directory))
-	require.NoError(t, os.WriteFile(f.directory, nil, 0o600))
-	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))))
-	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, deliverytest.Patience, time.Millisecond)
-	require.NoError(t, os.Remove(f.directory))
-	require.Eventually(t, func() bool { return len(f.host.statuses()) > 1 }, deliverytest.Patience, time.Millisecond)
-	require.Eventually(t, func() bool { return len(f.services(t)) == 2 && len(f.files(t)) == 2 }, deliverytest.Patience, time.Millisecond,
-		"two profiles, and nothing unfinished beside them")
-}
-
 // The path of one service is blocked. Its profile is lost at once, and the others are written.
 func TestBlockedPath(t *testing.T) {
 	outside := t.TempDir()
@@ -230,23 +180,6 @@ func TestBlockedPath(t *testing.T) {
 	entries, err := os.ReadDir(outside)
 	require.NoError(t, err)
 	assert.Empty(t, entries)
-}
-
-// Parallel requests, some of them equal: each profile becomes one file.
-func TestConsumeConcurrently(t *testing.T) {
-	f := newFixture(t, nil)
-	var wait sync.WaitGroup
-	for i := range 24 {
-		service := fmt.Sprintf("s%d", i/2)
-		mutex := deliverytest.Decode(t, deliverytest.OwnProfile(t, "mutex.pb.gz"), map[string]any{"service.name": service})
-		pd := deliverytest.Request(t, deliverytest.CPU(t, service), mutex)
-		wait.Go(func() { assert.NoError(t, f.ConsumeProfiles(t.Context(), pd)) })
-	}
-	wait.Wait()
-	assert.Len(t, f.files(t), 24)
-	for service, files := range f.services(t) {
-		assert.Equal(t, 2, files, service)
-	}
 }
 
 // The options whose effect is visible on the disk only.
@@ -268,33 +201,4 @@ func TestModesAndLevel(t *testing.T) {
 		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	}
 	assert.Less(t, sizes[9], sizes[1])
-}
-
-// The comments that google/pprof writes are kept, and go tool pprof can merge the file.
-func TestFilesMerge(t *testing.T) {
-	f := newFixture(t, nil)
-	var parts []*profile.Profile
-	for i := range 3 {
-		pd := deliverytest.CPU(t, "checkout")
-		for _, p := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
-			p.SetTime(p.Time() + pcommon.Timestamp(i))
-		}
-		require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
-	}
-	for _, file := range f.files(t) {
-		parts = append(parts, f.read(t, file))
-	}
-	require.Len(t, parts, 3)
-	merged, err := profile.Merge(parts)
-	require.NoError(t, err)
-	var total, one int64
-	for _, sample := range merged.Sample {
-		total += sample.Value[0]
-	}
-	for _, sample := range parts[0].Sample {
-		one += sample.Value[0]
-	}
-	assert.Equal(t, 3*one, total)
-	var written bytes.Buffer
-	assert.NoError(t, merged.Write(&written))
 }

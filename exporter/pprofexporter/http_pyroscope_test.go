@@ -155,6 +155,24 @@ func TestHTTPRoundTrip(t *testing.T) {
 	}
 }
 
+// The receiver pprof accepts the requests that the exporter sends to Parca.
+func TestHTTPParcaToOwnReceiver(t *testing.T) {
+	receiver, received := ownReceiver(t)
+	p := newPushing(t, receiver, func(cfg *Config) { cfg.HTTP.Get().Format = FormatParca })
+	sent := several(t, 2)
+	require.NoError(t, p.ConsumeProfiles(t.Context(), sent))
+	services := map[string]int{}
+	for _, pd := range received.AllProfiles() {
+		for _, resource := range pd.ResourceProfiles().All() {
+			service, _ := resource.Resource().Attributes().Get("service.name")
+			for _, scope := range resource.ScopeProfiles().All() {
+				services[service.Str()] += scope.Profiles().Len()
+			}
+		}
+	}
+	assert.Equal(t, map[string]int{"s0": sent.ProfileCount() / 2, "s1": sent.ProfileCount() / 2}, services)
+}
+
 // Labels above the limit are dropped and counted, once for each profile that arrives.
 func TestHTTPLabelsAboveTheLimit(t *testing.T) {
 	attributes := map[string]any{"service.name": "checkout", "a": "1", "b": "2", "c": "3", "d": "4"}

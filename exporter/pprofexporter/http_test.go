@@ -32,7 +32,6 @@ import (
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -40,12 +39,10 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
-	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/internal/testkit/httpclienttest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // taken is a request that the sink accepted.
@@ -322,26 +319,6 @@ func TestHTTPLongRetryAfter(t *testing.T) {
 	}
 }
 
-// A backend does not answer. After the timeout the exporter retries, until the backend answers.
-func TestHTTPSlowForAWhile(t *testing.T) {
-	s := newSink(t, nil)
-	var requests atomic.Int32
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if requests.Add(1) <= 2 {
-			_, _ = io.Copy(io.Discard, r.Body)
-			<-r.Context().Done() // the client gives up
-			return
-		}
-		s.serve(w, r)
-	}))
-	t.Cleanup(slow.Close)
-	p := newPushing(t, slow.URL, func(cfg *Config) { retrying(cfg); cfg.TimeoutConfig.Timeout = time.Second })
-	require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
-	assert.NotEmpty(t, s.requests())
-	assert.GreaterOrEqual(t, counted(t, p.telemetry, "requests", "outcome", outcomeRetry), int64(2))
-	assert.EqualValues(t, 2, counted(t, p.telemetry, "profiles_written", "", ""), "counted once")
-}
-
 // One attempt fails with a retryable error.
 func TestHTTPSlow(t *testing.T) {
 	release := make(chan struct{})
@@ -474,24 +451,4 @@ func TestHTTPBeforeStart(t *testing.T) {
 	e := create(t, cfg)
 	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")), "before the start")
 	require.NoError(t, e.Shutdown(t.Context()))
-}
-
-// The labels of a resource are made once for all of its payloads, and each resource has its own.
-func TestLabelsOncePerResource(t *testing.T) {
-	s := &baseSender{cfg: &HTTPConfig{Labels: LabelsConfig{Max: 9}}}
-	noMemory := func(int64) error { return nil }
-	batch := &httpBatch{forBody: noMemory, forGzip: noMemory}
-	named := 0
-	name := func(key string) string { named++; return key }
-	labelsOf := func(resource int, host string) *series.Labels {
-		payload := &pprof.Payload{ResourceIndex: resource, Resource: pcommon.NewResource()}
-		payload.Resource.Attributes().PutStr("host", host)
-		return s.labels(batch, payload, name)
-	}
-	assert.Equal(t, []series.Label{{Name: "host", Value: "a"}}, labelsOf(0, "a").List)
-	once := named
-	batch.reset()
-	assert.Equal(t, []series.Label{{Name: "host", Value: "a"}}, labelsOf(0, "a").List)
-	assert.Equal(t, once, named)
-	assert.Equal(t, []series.Label{{Name: "host", Value: "b"}}, labelsOf(1, "b").List)
 }

@@ -99,13 +99,3 @@ func TestShutdownWritesTheQueue(t *testing.T) {
 		assert.Len(t, found, 1, service)
 	}
 }
-
-// Each start finds the files of the one before.
-func TestStartAgain(t *testing.T) {
-	directory := t.TempDir()
-	for range 2 {
-		f := newFixture(t, func(cfg *Config) { cfg.File.Get().Directory = directory })
-		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "checkout")))
-		assert.Len(t, f.files(t), 1)
-	}
-}

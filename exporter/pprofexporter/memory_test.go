@@ -60,17 +60,6 @@ func take(t *testing.T, budget *memory.Budget, bytes int64) *memory.Reservation 
 	return r
 }
 
-// TestMemoryIsReserved: memory is reserved while a request is written, and then released.
-func TestMemoryIsReserved(t *testing.T) {
-	host := newBudgetHost(enough, time.Millisecond)
-	f := newFixtureAt(t, host, nil)
-	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
-	now, peak := host.budget.Used()
-	assert.Zero(t, now)
-	assert.Greater(t, peak, int64(1<<20))
-	assert.Equal(t, map[string]int{"a": 1}, f.services(t))
-}
-
 // TestMemoryIsExhausted: other requests have the memory, so that the sender gets a retryable error.
 func TestMemoryIsExhausted(t *testing.T) {
 	for _, held := range []int64{enough, enough - 512<<10} { // nothing is left, or enough for all but the compression

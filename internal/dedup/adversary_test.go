@@ -4,9 +4,7 @@
 package dedup_test
 
 import (
-	"hash/fnv"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"testing"
 
@@ -26,18 +24,6 @@ func many(t *testing.T) int {
 		return 50_000
 	}
 	return 1_000_000
-}
-
-func TestManyEqualSamples(t *testing.T) {
-	n := many(t)
-	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
-		for range n {
-			sample(1).Values().Append(1)
-		}
-	})
-	after, stats := deduplicate(t, pd)
-	assert.Equal(t, []row{{values: []int64{int64(n)}, attributes: 2}}, rows(after))
-	assert.Equal(t, n, stats.SamplesIn)
 }
 
 func TestManyEqualEvents(t *testing.T) {
@@ -77,66 +63,6 @@ func TestManyDistinctStrings(t *testing.T) {
 	after, _ := deduplicate(t, pd)
 	assert.Equal(t, n, after.SampleCount())
 	assert.Equal(t, n+1, after.Dictionary().AttributeTable().Len())
-}
-
-// Strings with equal FNV hashes cost as much as other strings. An attacker who knows the hash function can make them.
-func TestStringsThatCollideUnderFNV(t *testing.T) {
-	texts := collidingTexts(t, 12)
-	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
-		for range 2 * len(texts) {
-			sample(0).Values().Append(1)
-		}
-	})
-	d := pd.Dictionary()
-	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
-	for i := range 2 * len(texts) {
-		d.StringTable().Append(texts[i/2])
-		a := d.AttributeTable().AppendEmpty()
-		a.SetKeyStrindex(int32(d.StringTable().Len() - 1))
-		a.Value().SetStr(texts[len(texts)-1-i/2])
-		samples.At(i).AttributeIndices().Append(int32(d.AttributeTable().Len() - 1))
-	}
-	after, _ := deduplicate(t, pd)
-	assert.Equal(t, len(texts), after.SampleCount())
-	assert.Equal(t, len(texts)+1, after.Dictionary().AttributeTable().Len())
-	for _, r := range rows(after) {
-		assert.Equal(t, []int64{2}, r.values)
-	}
-}
-
-// collidingTexts returns 2^doublings texts with one FNV-1a hash: each doubling finds two suffixes that lead from the current
-// hash to the same hash.
-func collidingTexts(t *testing.T, doublings int) []string {
-	t.Helper()
-	hash := func(s string) uint32 {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(s))
-		return h.Sum32()
-	}
-	random := rand.New(rand.NewPCG(1, 2))
-	texts := []string{""}
-	for range doublings {
-		ends := map[uint32]string{}
-		for {
-			end := strconv.FormatUint(random.Uint64(), 36)
-			h := hash(texts[0] + end)
-			other, found := ends[h]
-			if !found {
-				ends[h] = end
-				continue
-			}
-			longer := make([]string, 0, 2*len(texts))
-			for _, text := range texts {
-				longer = append(longer, text+end, text+other)
-			}
-			texts = longer
-			break
-		}
-	}
-	for _, text := range texts {
-		require.Equal(t, hash(texts[0]), hash(text))
-	}
-	return texts
 }
 
 func TestDeepValues(t *testing.T) {

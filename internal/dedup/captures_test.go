@@ -58,7 +58,18 @@ func requireSameMeaning(t *testing.T, name string, pd pprofile.Profiles) pprofil
 	require.Empty(t, profiletest.Diff(before, after), name)
 	requireCanonical(t, after)
 	assert.Zero(t, stats.Invalid, name)
+	requireStrict(t, name, before)
 	return after
+}
+
+// requireStrict: by default, the processor makes of a message one that keeps all rules of strict readers.
+func requireStrict(t *testing.T, name string, pd pprofile.Profiles) dedup.Stats {
+	t.Helper()
+	d := dedup.New(dedup.Options{DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true, WidenTimes: true})
+	after, stats, err := d.Deduplicate(pd)
+	require.NoError(t, err, name)
+	require.NoError(t, profiletest.CheckOptions{Deduplicated: true}.Check(after), name)
+	return stats
 }
 
 // TestPprofNeedsNoDeduplication: the encoder of pprofs combines equal samples itself. So configurations that write pprofs of what the
@@ -94,21 +105,4 @@ func TestPprofNeedsNoDeduplication(t *testing.T) {
 		compare(file.Name, pd)
 	}
 	assert.Greater(t, changed, 5, "messages are not canonical before")
-}
-
-// Files of one program become one message with the meaning of all of them.
-func TestScrapesBecomeOne(t *testing.T) {
-	whole, together := pprofile.NewProfiles(), pprofile.NewProfiles()
-	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
-	for _, file := range profiletest.CorpusPprofs(t, "scrapes-of-one-app") {
-		pd, _, err := decoder.Decode(file.Bytes(t), pprof.Source{})
-		require.NoError(t, err)
-		dedup.Concat(together, clone(pd))
-		dedup.Concat(whole, pd)
-	}
-	locations := whole.Dictionary().LocationTable().Len()
-	whole, _ = deduplicate(t, whole)
-	require.Empty(t, profiletest.Diff(together, whole))
-	requireCanonical(t, whole)
-	assert.Less(t, whole.Dictionary().LocationTable().Len()*4, locations, "uploads of one program are mostly repetition")
 }

@@ -4,10 +4,8 @@
 package dedup_test
 
 import (
-	"bytes"
 	"testing"
 
-	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -16,7 +14,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // withCode is a message with one sample, whose location has a line of each function.
@@ -92,17 +89,6 @@ func TestFunctionsWithoutName(t *testing.T) {
 	assert.Zero(t, stats.NamedFunctions)
 }
 
-// A message that must be returned unchanged is not mended.
-func TestMendedCodeOfAnInvalidMessage(t *testing.T) {
-	pd := withCode(func(table pprofile.FunctionSlice) { table.AppendEmpty().SetStartLine(-7) }, [2]int64{-1, 0})
-	pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty().SampleType().SetTypeStrindex(99)
-	before := profiletest.Marshal(t, pd)
-	after, stats, err := dedup.New(dedup.Options{ClearNegativeLines: true, NameFunctions: true, OnInvalid: dedup.Pass}).Deduplicate(pd)
-	require.NoError(t, err)
-	assert.Equal(t, before, profiletest.Marshal(t, after))
-	assert.Zero(t, stats.ClearedLines)
-}
-
 // For any input, the result keeps the rules of strict readers, and a second call changes nothing.
 func TestMendedCodeOfAnyMessage(t *testing.T) {
 	d := dedup.New(dedup.Options{ClearNegativeLines: true, NameFunctions: true})
@@ -134,35 +120,4 @@ func TestSeveralValuesWithoutTimestamps(t *testing.T) {
 		assert.Equal(t, 1, stats.ZeroSamples)
 		requireCanonical(t, after)
 	}
-}
-
-// TestFoldedLocations: OTLP keeps whether a location is folded, which means that it has one of several symbols. Locations that
-// only differ in that are not joined.
-func TestFoldedLocations(t *testing.T) {
-	f := &profile.Function{ID: 1, Name: "f"}
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, Function: []*profile.Function{f}}
-	for i, folded := range []bool{true, false} {
-		l := &profile.Location{ID: uint64(i + 1), Address: 5, Line: []profile.Line{{Function: f, Line: 7}}, IsFolded: folded}
-		p.Location = append(p.Location, l)
-		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{int64(i + 1)}})
-	}
-	var content bytes.Buffer
-	require.NoError(t, p.Write(&content))
-	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(content.Bytes(), pprof.Source{})
-	require.NoError(t, err)
-	pd, _ = deduplicate(t, dedup.Join([]pprofile.Profiles{pd, clone(pd)}))
-	requireCanonical(t, pd)
-	pprofs := 0
-	for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
-		require.NoError(t, err)
-		pprofs++
-		back, err := profile.ParseData(payload.Pprof)
-		require.NoError(t, err)
-		folded := map[int64]bool{}
-		for _, s := range back.Sample {
-			folded[s.Value[0]] = s.Location[0].IsFolded
-		}
-		assert.Equal(t, map[int64]bool{1: true, 2: false}, folded)
-	}
-	assert.Equal(t, 2, pprofs)
 }

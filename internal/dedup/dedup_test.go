@@ -5,7 +5,11 @@ package dedup_test
 
 import (
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"github.com/otelpprof/otelpprof/translator/jfr"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -139,8 +143,10 @@ func TestBrokenProfilesGoAlone(t *testing.T) {
 	})
 }
 
+// Profiles of real profilers keep their meaning, and what is made of them by default suits strict readers.
 func TestCorpus(t *testing.T) {
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	cleared := 0
 	for _, file := range profiletest.CorpusPprofs(t) {
 		pd, _, err := decoder.Decode(file.Bytes(t), pprof.Source{})
 		if err != nil {
@@ -152,9 +158,24 @@ func TestCorpus(t *testing.T) {
 		kept := profiletest.CheckOptions{Deduplicated: true, AllowNegativeLines: true, AllowNamelessFunctions: true}
 		require.NoError(t, kept.Check(after), file.Name)
 		assert.Equal(t, lengths(before), lengths(after), "%s: the translator leaves nothing to do in the tables", file.Name)
+		cleared += requireStrict(t, file.Name, before).ClearedLines
 	}
+	assert.Positive(t, cleared, "Julia writes start lines of -1")
+	widened := 0
 	for _, message := range profiletest.CorpusMessages(t) {
+		widened += requireStrict(t, message.Name, clone(message.Profiles)).WidenedProfiles
 		requireSameMeaning(t, message.Name, message.Profiles)
+	}
+	assert.Positive(t, widened, "the eBPF profiler ends a profile at its last timestamp")
+	paths, err := filepath.Glob(filepath.Join(profiletest.Corpus(t), "jfr", "*.jfr.gz"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		recording, err := os.ReadFile(path)
+		require.NoError(t, err)
+		pd, _, err := jfr.NewDecoder(jfr.Options{}).Decode(recording, jfr.Source{})
+		require.NoError(t, err, path)
+		requireStrict(t, path, pd)
 	}
 }
 

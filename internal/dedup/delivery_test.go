@@ -265,20 +265,33 @@ func TestEmptyWithoutZeros(t *testing.T) {
 	assert.Equal(t, [2]int{1, 1}, [2]int{stats.EmptyProfiles, stats.ZeroSamples})
 }
 
-// A message that is refused, or passed on although it is invalid, is unchanged.
+// A message that is refused, or passed on although it is invalid, is unchanged, whatever would be mended in it.
 func TestBrokenMessagesKeepAll(t *testing.T) {
-	for _, action := range []dedup.OnInvalid{dedup.Reject, dedup.Pass} {
-		pd := linked("region", [2]bool{true, false})
-		profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
-		profiles.AppendEmpty() // empty
-		profiles.At(0).Samples().At(0).SetStackIndex(99)
-		before := pprofile.NewProfiles()
-		pd.CopyTo(before)
-		out, stats, err := dedup.New(dedup.Options{OnInvalid: action, DropPartialLinks: true, DropEmptyProfiles: true}).Deduplicate(pd)
-		assert.Equal(t, action == dedup.Reject, err != nil)
-		assert.Equal(t, before, out)
-		assert.Equal(t, [2]int{}, [2]int{stats.PartialLinks, stats.EmptyProfiles})
-		assert.Equal(t, 2, stats.ProfilesOut)
-		assert.False(t, stats.Changed)
+	for _, readOnly := range []bool{false, true} {
+		for _, action := range []dedup.OnInvalid{dedup.Reject, dedup.Pass} {
+			pd := linked("region", [2]bool{true, false})
+			d := pd.Dictionary()
+			d.StringTable().SetAt(1, faulty)
+			d.FunctionTable().AppendEmpty().SetStartLine(-7)
+			line := d.LocationTable().At(1).Lines().AppendEmpty()
+			line.SetFunctionIndex(int32(d.FunctionTable().Len() - 1))
+			line.SetLine(-1)
+			profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+			profiles.AppendEmpty() // empty
+			profiles.At(0).Samples().AppendEmpty().SetStackIndex(99)
+			before := profiletest.Marshal(t, clone(pd))
+			if readOnly {
+				pd.MarkReadOnly()
+			}
+			out, stats, err := dedup.New(dedup.Options{
+				OnInvalid: action, DropPartialLinks: true, DropEmptyProfiles: true, ClearNegativeLines: true, NameFunctions: true,
+			}).Deduplicate(pd)
+			assert.Equal(t, action == dedup.Reject, err != nil)
+			assert.Equal(t, pd, out)
+			assert.Equal(t, before, profiletest.Marshal(t, clone(out)))
+			assert.Equal(t, [5]int{}, [5]int{stats.PartialLinks, stats.EmptyProfiles, stats.MendedTexts, stats.ClearedLines, stats.NamedFunctions})
+			assert.Equal(t, 2, stats.ProfilesOut)
+			assert.False(t, stats.Changed)
+		}
 	}
 }

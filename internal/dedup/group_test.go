@@ -287,14 +287,6 @@ func TestGroupIgnoresIndexZero(t *testing.T) {
 	assert.False(t, group(pd, "process.executable.name"))
 }
 
-// An attribute of samples replaces that of the resource.
-func TestGroupReplaces(t *testing.T) {
-	pd := processes("java")
-	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("process.executable.name", "profiler")
-	require.True(t, group(pd, "process.executable.name"))
-	assert.Equal(t, map[string]int64{"java": 1}, sums(t, pd))
-}
-
 // Attributes that cannot be used for grouping stay. So do samples that make a profile invalid: Deduplicate reports them.
 func TestGroupLeaves(t *testing.T) {
 	for name, change := range map[string]func(d pprofile.ProfilesDictionary, sample pprofile.Sample){
@@ -377,14 +369,4 @@ func TestGroupCopies(t *testing.T) {
 		func(_ pprofile.Profile, n int) { copies = append(copies, n) },
 	)
 	assert.Equal(t, []int{2, 2, 0, 2}, copies, "of the resource, its profiles and its scope")
-}
-
-// Each sample of the eBPF profiler moves to the resource of its process.
-func TestGroupCaptures(t *testing.T) {
-	const key = "process.executable.name"
-	for _, message := range profiletest.CorpusMessages(t) {
-		want := flatSamples(message.Profiles, []string{key})
-		group(message.Profiles, key)
-		assert.Equal(t, want, flatSamples(message.Profiles, []string{key}), message.Name)
-	}
 }

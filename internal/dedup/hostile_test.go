@@ -5,7 +5,6 @@ package dedup_test
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -121,31 +120,6 @@ func TestManyParts(t *testing.T) {
 		require.Equal(t, dictionary.Lengths{
 			dictionary.Strings: 3, dictionary.Functions: 1, dictionary.Mappings: 1, dictionary.Locations: 3, dictionary.Stacks: 3, dictionary.Attributes: 1, dictionary.Links: 1,
 		}, lengths(part))
-	}
-}
-
-// TestDeepJSON: JSON that pdata reads can be nested deeper than protobuf, and does not overflow the stack.
-func TestDeepJSON(t *testing.T) {
-	const levels = 2000 // pdata reads up to 10,000 brackets.
-	for name, bracket := range map[string][2]string{
-		"lists": {`{"arrayValue":{"values":[`, `]}}`},
-		"maps":  {`{"kvlistValue":{"values":[{"key":"k","value":`, `}]}}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			body := `{"dictionary":{"attributeTable":[{},{"value":` + strings.Repeat(bracket[0], levels) + `{}` + strings.Repeat(bracket[1], levels) + `}]}}`
-			pd, err := (&pprofile.JSONUnmarshaler{}).UnmarshalProfiles([]byte(body))
-			require.NoError(t, err)
-			require.Equal(t, 2, pd.Dictionary().AttributeTable().Len())
-			profile := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
-			profile.AttributeIndices().Append(1)
-			dedup.Concat(pd, clone(pd))
-			profiletest.LimitStack(t, 1<<20)
-			after, stats, err := dedup.New(dedup.Options{}).Deduplicate(pd)
-			require.NoError(t, err)
-			assert.Equal(t, 1, after.Dictionary().AttributeTable().Len())
-			assert.Equal(t, 2, stats.Invalid[dedup.TooDeep])
-			assert.Zero(t, profiles(after))
-		})
 	}
 }
 

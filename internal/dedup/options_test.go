@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"pgregory.net/rapid"
 
@@ -199,51 +198,4 @@ func TestShapesKeepTotals(t *testing.T) {
 			require.Empty(t, profiletest.Diff(before, after, profiletest.IgnoreSampleShape()))
 		})
 	}
-}
-
-func TestMergeProfiles(t *testing.T) {
-	one := func(at, value int64, typ string) pprofile.Profiles {
-		pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(value) })
-		pd.Dictionary().StringTable().SetAt(1, typ)
-		profile := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-		profile.SetTime(pcommon.Timestamp(100 * at))
-		profile.SetProfileID(pprofile.ProfileID{byte(at)})
-		return pd
-	}
-	whole := pprofile.NewProfiles()
-	for _, pd := range []pprofile.Profiles{one(1, 5, "cpu"), one(2, 7, "cpu"), one(1, 5, "inuse_space"), one(2, 7, "inuse_space")} {
-		dedup.Concat(whole, pd)
-	}
-	whole, _ = deduplicate(t, whole)
-	merged := dedup.MergeProfiles(whole, func(typ, unit string) bool {
-		assert.Equal(t, "nanoseconds", unit)
-		return typ != "inuse_space"
-	})
-	assert.Equal(t, 1, merged)
-	whole, _ = deduplicate(t, whole)
-	all := whole.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
-	require.Equal(t, 3, all.Len(), "the gauges stay apart")
-	assert.Equal(t, []int64{12}, all.At(0).Samples().At(0).Values().AsRaw())
-	assert.EqualValues(t, 100, all.At(0).Time())
-	assert.EqualValues(t, 200, all.At(0).DurationNano(), "from the first to the end of the last")
-	assert.NotEqual(t, pprofile.ProfileID{1}, all.At(0).ProfileID())
-	assert.NotEqual(t, pprofile.NewProfileIDEmpty(), all.At(0).ProfileID())
-	requireCanonical(t, whole)
-}
-
-func TestSplitBySize(t *testing.T) {
-	whole := mergeMessage(0, 0)
-	whole, _ = deduplicate(t, whole)
-	const most = 200_000
-	size := (&pprofile.ProtoMarshaler{}).ProfilesSize(whole)
-	require.Greater(t, size, most)
-	before, total := clone(whole), int64(0)
-	for _, part := range split(whole, 0, most) {
-		assert.LessOrEqual(t, (&pprofile.ProtoMarshaler{}).ProfilesSize(part), most)
-		requireCanonical(t, part)
-		for _, r := range rows(part) {
-			total += r.values[0]
-		}
-	}
-	assert.EqualValues(t, before.SampleCount(), total)
 }

@@ -92,32 +92,6 @@ func TestTextIsMended(t *testing.T) {
 	}
 }
 
-// A message that is refused, or passed on although it is invalid, is unchanged.
-func TestTextIsNotMendedInWhatStays(t *testing.T) {
-	for _, readOnly := range []bool{false, true} {
-		for onInvalid, refused := range map[dedup.OnInvalid]bool{dedup.Reject: true, dedup.Pass: false} {
-			broken := faultyEverywhere()
-			broken.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).SetStackIndex(99)
-			before := profiletest.Marshal(t, broken)
-			if readOnly {
-				broken.MarkReadOnly()
-			}
-			d := dedup.New(dedup.Options{OnInvalid: onInvalid})
-			after, stats, err := d.Deduplicate(broken)
-			assert.Equal(t, refused, err != nil)
-			assert.Equal(t, broken, after)
-			assert.Equal(t, before, profiletest.Marshal(t, after))
-			assert.Zero(t, stats.MendedTexts)
-			assert.False(t, stats.Changed)
-
-			after, stats, err = d.Deduplicate(faultyEverywhere())
-			require.NoError(t, err)
-			assert.Equal(t, 17, stats.MendedTexts, "what is sound otherwise is mended")
-			requireCanonical(t, after)
-		}
-	}
-}
-
 // Strings that become equal are one entry. Keys that become equal get a number, so that no profile has a key twice.
 func TestMendedTextsMeet(t *testing.T) {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {

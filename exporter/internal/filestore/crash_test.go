@@ -93,36 +93,3 @@ func leave(t *testing.T, directory, name, content string) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 }
-
-// A reader sees complete files only, while others write.
-func TestReadersSeeWholeFiles(t *testing.T) {
-	options := newOptions(t, t.TempDir())
-	s := newStore(t, options)
-	var wait sync.WaitGroup
-	for writer := range 3 {
-		wait.Go(func() {
-			for i := range 25 {
-				_, err := s.Write(fmt.Sprintf("s%d/t/%d.pb.gz", writer, i), content(i), nil)
-				assert.NoError(t, err)
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() { wait.Wait(); close(done) }()
-	read := map[string]bool{}
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false // and one more round
-		default:
-		}
-		require.NoError(t, fs.WalkDir(os.DirFS(options.Directory), ".", func(name string, entry fs.DirEntry, err error) error {
-			if strings.HasSuffix(name, ".pb.gz") && !read[name] {
-				read[name] = true
-				assert.True(t, strings.HasSuffix(inflate(t, below(options.Directory, name)), "end"), name)
-			}
-			return nil
-		}))
-	}
-	assert.Len(t, read, 75)
-}

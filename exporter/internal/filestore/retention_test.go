@@ -325,18 +325,6 @@ func TestRememberTheOldest(t *testing.T) {
 	assert.Equal(t, all[maxOldest].time, retention.minTime)
 }
 
-// TestRememberInOrder: minTime is the time of the oldest file that was dropped, however early it was dropped.
-func TestRememberInOrder(t *testing.T) {
-	now := time.Now()
-	retention := &retention{minTime: now.Add(24 * time.Hour)}
-	for i := range 4*maxOldest + 17 {
-		retention.remember(entry{name: strconv.Itoa(i), time: now.Add(time.Duration(i) * time.Second)})
-	}
-	retention.trim()
-	assert.Len(t, retention.oldest, maxOldest)
-	assert.Equal(t, now.Add(maxOldest*time.Second), retention.minTime)
-}
-
 // Writers that create directories do not slow down the removal: otherwise the files would grow above each limit.
 func TestRemovalDoesNotWaitForEachWriter(t *testing.T) {
 	const files = 2 * removalBatch

@@ -219,29 +219,6 @@ func TestDirectoryRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// Directories are created and removed while files are written into them, as retention does.
-func TestDirectoriesRemovedConcurrently(t *testing.T) {
-	options := newOptions(t, t.TempDir())
-	s := newStore(t, options)
-	old := make(chan string)
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		for name := range old {
-			assert.NoError(t, s.directory().Remove(name))
-			s.parents.removeEmpty(s.directory(), "a/b")
-		}
-	})
-	for i := range 300 {
-		name := fmt.Sprintf("a/b/%d.pb.gz", i)
-		_, err := s.Write(name, []byte("profile"), nil)
-		require.NoError(t, err)
-		old <- name
-	}
-	close(old)
-	wait.Wait()
-	assert.Empty(t, tree(t, options.Directory))
-}
-
 func TestOpenFails(t *testing.T) {
 	directory := t.TempDir()
 	file := below(directory, "file")
