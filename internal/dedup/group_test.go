@@ -287,6 +287,14 @@ func TestGroupIgnoresIndexZero(t *testing.T) {
 	assert.False(t, group(pd, "process.executable.name"))
 }
 
+// An attribute of samples replaces that of the resource.
+func TestGroupReplaces(t *testing.T) {
+	pd := processes("java")
+	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("process.executable.name", "profiler")
+	require.True(t, group(pd, "process.executable.name"))
+	assert.Equal(t, map[string]int64{"java": 1}, sums(t, pd))
+}
+
 // Attributes that cannot be used for grouping stay. So do samples that make a profile invalid: Deduplicate reports them.
 func TestGroupLeaves(t *testing.T) {
 	for name, change := range map[string]func(d pprofile.ProfilesDictionary, sample pprofile.Sample){

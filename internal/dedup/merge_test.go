@@ -59,6 +59,23 @@ func TestMergedProfilesCoverTheTimeOfAll(t *testing.T) {
 	assert.False(t, p.ProfileID().IsEmpty())
 }
 
+func TestProfilesOfOtherTypesAreNotMerged(t *testing.T) {
+	for name, change := range map[string]func(pprofile.Profile){
+		"type":        func(p pprofile.Profile) { p.SampleType().SetTypeStrindex(2) },
+		"unit":        func(p pprofile.Profile) { p.SampleType().SetUnitStrindex(1) },
+		"period type": func(p pprofile.Profile) { p.PeriodType().SetTypeStrindex(1) },
+		"period unit": func(p pprofile.Profile) { p.PeriodType().SetUnitStrindex(1) },
+		"period":      func(p pprofile.Profile) { p.SetPeriod(7) },
+	} {
+		pd := pprofile.NewProfiles()
+		addProfile(pd, 1, 100, 10)
+		change(addProfile(pd, 2, 110, 10))
+		merged, profiles := merge(t, pd)
+		assert.Zero(t, merged, name)
+		assert.Equal(t, 2, profiles.Len(), name)
+	}
+}
+
 // The sum of two heap profiles that count from the start of their process means nothing.
 func TestProfilesThatCoverNoTimeAreNotMerged(t *testing.T) {
 	for _, span := range [][2]uint64{{100, 0}, {0, 10}, {0, 0}} {
