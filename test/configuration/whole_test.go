@@ -252,7 +252,7 @@ func TestWholeSchemaRefuses(t *testing.T) {
 	golden(t, filepath.Join("testdata", "wrong.editor.golden"), told.String())
 
 	for _, text := range []string{
-		"recievers: {pprof: }",
+		"receiver: {pprof: }",
 		"service: {pipelines: {profile: {receivers: [pprof], exporters: [pprof]}}}",
 		"service: {pipelines: {profiles: {receiver: [pprof], exporters: [pprof]}}}",
 		"service: {pipelines: {profiles: {receivers: pprof, exporters: [pprof]}}}",

@@ -104,13 +104,17 @@ func (d *desk) request(t *testing.T, method, target string, body []byte) (status
 
 // stored is a file of testdata.
 func stored(path string) func(*testing.T, *desk) []byte {
-	return func(t *testing.T, _ *desk) []byte { return []byte(read(t, filepath.Join(root, "testdata", path))) }
+	return func(t *testing.T, _ *desk) []byte {
+		t.Helper()
+		return []byte(read(t, filepath.Join(root, "testdata", path)))
+	}
 }
 
 // downloaded is what the page offers of the first file.
 func downloaded(format string) func(*testing.T, *desk) []byte {
 	query := url.Values{"type": {"process_cpu:cpu:nanoseconds:cpu:nanoseconds"}, "query": {`{service_name="file-0"}`}, "from": {"all"}}
 	return func(t *testing.T, d *desk) []byte {
+		t.Helper()
 		status, body := d.request(t, http.MethodGet, d.pages+"download/"+format+"?"+query.Encode(), nil)
 		require.Equal(t, http.StatusOK, status, string(body))
 		return body
@@ -120,6 +124,7 @@ func downloaded(format string) func(*testing.T, *desk) []byte {
 // fromNode is a file that Node.js writes by itself, or by a function of its module v8.
 func fromNode(name string) func(*testing.T, *desk) []byte {
 	return func(t *testing.T, d *desk) []byte {
+		t.Helper()
 		node, err := exec.LookPath("node")
 		if err != nil {
 			requirement.Missing(t, "Node.js is missing: %v", err)
@@ -138,6 +143,7 @@ func fromNode(name string) func(*testing.T, *desk) []byte {
 
 // fromJava is a recording with the settings for profiling that the JDK has.
 func fromJava(t *testing.T, d *desk) []byte {
+	t.Helper()
 	java, err := exec.LookPath("java")
 	if err != nil {
 		requirement.Missing(t, "Java is missing: %v", err)
@@ -163,12 +169,14 @@ func run(t *testing.T, directory string, command ...string) {
 }
 
 func goroutines(t *testing.T, _ *desk) []byte {
+	t.Helper()
 	var text bytes.Buffer
 	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&text, 2))
 	return text.Bytes()
 }
 
 func executionTrace(t *testing.T, _ *desk) []byte {
+	t.Helper()
 	var content bytes.Buffer
 	require.NoError(t, trace.Start(&content))
 	trace.Stop()
@@ -177,6 +185,7 @@ func executionTrace(t *testing.T, _ *desk) []byte {
 
 // page is the page of the gateway, as a browser saves it.
 func page(t *testing.T, d *desk) []byte {
+	t.Helper()
 	status, body := d.request(t, http.MethodGet, d.pages, nil)
 	require.Equal(t, http.StatusOK, status)
 	return body
