@@ -125,11 +125,16 @@ func (g *gateways) stop() (err error) {
 // cost sends uploads and waits until the process is idle again. It returns the CPU time of the process per upload. The process
 // must be idle before.
 func (m *measured) cost(s *sender, u upload, count int) (time.Duration, error) {
+	return m.costOf(count, func() error { return s.send(m.receivers[u.receiver], u, count) })
+}
+
+// costOf is cost for uploads that a function sends.
+func (m *measured) costOf(count int, send func() error) (time.Duration, error) {
 	before, err := gateway.CPUTime(m.PID())
 	if err != nil {
 		return 0, err
 	}
-	if err := s.send(m.receivers[u.receiver], u, count); err != nil {
+	if err := send(); err != nil {
 		return 0, err
 	}
 	after, err := m.idleCPUTime()

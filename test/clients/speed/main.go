@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -58,6 +59,9 @@ func run(o options) error {
 	}
 	if o.base != "" {
 		pairs := pairsOf(uploads, chosen)
+		if o.shipped != "" {
+			pairs = slices.DeleteFunc(pairs, func(p *pair) bool { return !p.shipped })
+		}
 		if err := measurePairs(o, pairs); err != nil {
 			return err
 		}

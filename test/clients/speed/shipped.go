@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -130,28 +129,36 @@ func (g *gateways) startShipped(ctx context.Context, configs string, c shipped, 
 	return m, nil
 }
 
-// closedLoops are the numbers of senders of which each sends its next upload after its answer.
-var closedLoops = []int{1, 8, 64}
+// loads are the loads on each configuration. The first ones are closed loops.
+var loads = []schedule{{senders: 1}, {senders: 8}, {senders: 64}, {senders: 64, part: 0.5}, {senders: 64, part: 0.8}}
 
-// openLoops are the parts of the capacity at which uploads are due at fixed times.
-var openLoops = []float64{0.5, 0.8}
+// capacityLoad is the load whose cost is compared with the plain way, and tells the capacity.
+const capacityLoad = 1
+
+// loaded is what was measured under one load.
+type loaded struct {
+	schedule
+	// cost is the CPU time per upload, one of each round.
+	cost []time.Duration
+	// sent is the number of bytes per upload that the destination got, memory the largest anonymous memory.
+	sent, memory int64
+}
 
 // shippedResult is what was measured of one configuration.
 type shippedResult struct {
 	shipped
-	// cost is the CPU time per upload for each of closedLoops, one of each round. limit is the plain way.
-	cost  map[int][]time.Duration
+	loads []loaded
+	// limit is the plain way, one of each round.
 	limit []time.Duration
-	open  []*schedule
-	// sent is the number of bytes per upload that the destination got, memory the largest anonymous memory with the most senders.
-	sent   int64
-	memory int64
 }
 
 // measureShipped measures configurations with one processor each, so that the others are for the senders.
 func measureShipped(o options, y yardsticks, uploads []upload, chosen []shipped) (results []*shippedResult, err error) {
 	for _, c := range chosen {
-		r := &shippedResult{shipped: c, cost: map[int][]time.Duration{}}
+		r := &shippedResult{shipped: c}
+		for _, l := range loads {
+			r.loads = append(r.loads, loaded{schedule: l})
+		}
 		if err := r.measure(o, y, c.uploadOf(uploads)); err != nil {
 			return nil, fmt.Errorf("%s: %w", &c, err)
 		}
@@ -170,41 +177,44 @@ func (r *shippedResult) measure(o options, y yardsticks, u upload) (err error) {
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: slices.Max(closedLoops)}}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	defer client.CloseIdleConnections()
-	s := &sender{client: client}
-	for round := range o.rounds + 1 {
+	s := &sender{client: client, at: o.senders}
+	if _, err := m.cost(s, u, o.uploads); err != nil { // It warms the process up.
+		return err
+	}
+	for round := range o.rounds {
 		times, err := y.measure(o.uploads)
 		if err != nil {
 			return err
 		}
-		for _, senders := range closedLoops {
-			s.at = senders
-			before, largest := g.received.Load(), m.watch()
-			cost, err := m.cost(s, u, o.uploads)
-			r.memory = max(r.memory, largest())
-			if err != nil {
+		r.limit = append(r.limit, sum(times, u.parts, r.parts))
+		for i := range r.loads {
+			l := &r.loads[i]
+			between, count := time.Duration(0), o.uploads
+			if l.part > 0 {
+				if round < o.rounds-1 { // They take long, so once is enough.
+					continue
+				}
+				between = time.Duration(float64(quantile(r.loads[capacityLoad].cost, 0.5)) / l.part)
+				count = int(o.load / between)
+			}
+			if err := l.measure(g, m, s, u, between, count); err != nil {
 				return err
 			}
-			if round == 0 { // It warms the process up.
-				continue
-			}
-			r.cost[senders] = append(r.cost[senders], cost)
-			r.sent = (g.received.Load() - before) / int64(o.uploads)
 		}
-		if round > 0 {
-			r.limit = append(r.limit, sum(times, u.parts, r.parts))
-		}
-	}
-	capacity := 1 / max(quantile(r.cost[8], 0.5), time.Millisecond/10).Seconds()
-	for _, part := range openLoops {
-		load := &schedule{senders: 64, part: part}
-		if err := load.run(s, m.receivers[u.receiver], u, capacity, o.load); err != nil {
-			return err
-		}
-		r.open = append(r.open, load)
 	}
 	return nil
+}
+
+// measure adds a round.
+func (l *loaded) measure(g *gateways, m *measured, s *sender, u upload, between time.Duration, count int) error {
+	before, largest := g.received.Load(), m.watch()
+	cost, err := m.costOf(count, func() error { return l.run(s, m.receivers[u.receiver], u, between, count) })
+	l.memory = max(l.memory, largest())
+	l.cost = append(l.cost, cost)
+	l.sent = (g.received.Load() - before) / int64(count)
+	return err
 }
 
 // watchInterval is the time between two looks at the memory.
@@ -239,25 +249,25 @@ func renderShipped(o options, results []*shippedResult) string {
 	fmt.Fprintf(&out, `
 ## What an upload costs the shipped configurations
 
-With GOMAXPROCS=1, after one round that does not count. The plain way is the work that none can avoid, with the same levels of compression:
-inflating, filling pdata, and for each output marshalling and compressing. First 1, 8 and 64 senders send their next upload after the answer
-to the last one. Then 64 senders send at fixed times for %s, at a half and at 80 %% of the capacity, 1 s divided by the CPU time with 8
-senders; the time of an upload counts from when it is due. The goal is %.1f times the plain way with 8 senders.
+With GOMAXPROCS=1. The plain way is the work that none can avoid, with the same levels of compression: inflating, filling pdata, and for
+each output marshalling and compressing; the goal is %.1f times that. Without a load, each sender sends its next upload after the answer to
+the last one. With a load, uploads are due at fixed times for %s, at a part of the capacity, 1 s divided by the CPU time with 8 senders; the
+time of an upload counts from when it is due. The memory is the largest anonymous one (RssAnon).
 
-| configuration | plain way | CPU with 1 sender | 8 | 64 | ratio | bytes out | largest anonymous memory | 50 %%: median | 99 %% within | 80 %%: median | 99 %% within |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-`, o.load, goal)
+| configuration | senders | load | CPU | plain way | ratio | bytes out | memory | median | 99 %% within |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+`, goal, o.load)
 	for _, r := range results {
 		limit := quantile(r.limit, 0.5)
-		fmt.Fprintf(&out, "| %s | %s |", &r.shipped, milliseconds(limit))
-		for _, senders := range slices.Sorted(maps.Keys(r.cost)) {
-			fmt.Fprintf(&out, " %s |", milliseconds(quantile(r.cost[senders], 0.5)))
+		for _, l := range r.loads {
+			load := ""
+			if l.part > 0 {
+				load = fmt.Sprintf("%.0f %%", 100*l.part)
+			}
+			cost := quantile(l.cost, 0.5)
+			fmt.Fprintf(&out, "| %s | %d | %s | %s | %s | %s | %d | %d MiB | %s | %s |\n", &r.shipped, l.senders, load, milliseconds(cost), milliseconds(limit),
+				marked(float64(cost)/float64(max(limit, 1)), goal), l.sent, l.memory>>20, milliseconds(quantile(l.latencies, 0.5)), milliseconds(quantile(l.latencies, 0.99)))
 		}
-		fmt.Fprintf(&out, " %s | %d | %d MiB |", marked(float64(quantile(r.cost[8], 0.5))/float64(max(limit, 1)), goal), r.sent, r.memory>>20)
-		for _, l := range r.open {
-			fmt.Fprintf(&out, " %s | %s |", milliseconds(quantile(l.latencies, 0.5)), milliseconds(quantile(l.latencies, 0.99)))
-		}
-		out.WriteString("\n")
 	}
 	return out.String()
 }

@@ -59,12 +59,14 @@ func TestMeasureShipped(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, results, 6)
 	for _, r := range results {
-		assert.Len(t, r.cost, len(closedLoops))
 		assert.Positive(t, r.limit[0])
-		assert.Positive(t, r.memory)
-		assert.Equal(t, r.file == "gateway.yaml", r.sent > 0, r.file)
-		require.Len(t, r.open, len(openLoops))
-		assert.NotContains(t, r.open[1].latencies, time.Duration(0))
+		require.Len(t, r.loads, len(loads))
+		for _, l := range r.loads {
+			assert.Positive(t, l.cost[0])
+			assert.Positive(t, l.memory)
+			assert.Equal(t, r.file == "gateway.yaml", l.sent > 0, r.file)
+			assert.NotContains(t, l.latencies, time.Duration(0))
+		}
 	}
 	_, err = shippedOf("none.yaml", "")
 	require.ErrorContains(t, err, "none.yaml")
@@ -165,14 +167,17 @@ func TestRenderPairs(t *testing.T) {
 }
 
 func TestRenderShipped(t *testing.T) {
-	ms := []time.Duration{time.Millisecond}
+	ms := func(n time.Duration) []time.Duration { return []time.Duration{n * time.Millisecond} }
 	table := renderShipped(options{load: time.Minute}, []*shippedResult{{
-		shipped: shipped{file: "gateway.yaml", variant: "yaml:a: b"}, limit: ms, sent: 1234, memory: 100 << 20,
-		cost: map[int][]time.Duration{64: {3e6}, 1: {1e6}, 8: {2e6}},
-		open: []*schedule{{latencies: []time.Duration{4e6, 5e6}}, {latencies: []time.Duration{6e6, 7e6}}},
+		shipped: shipped{file: "gateway.yaml", variant: "yaml:a: b"}, limit: ms(2),
+		loads: []loaded{
+			{schedule: schedule{senders: 8, latencies: []time.Duration{4e6, 5e6}}, cost: ms(3), sent: 1234, memory: 100 << 20},
+			{schedule: schedule{senders: 64, part: 0.5}, cost: ms(4)},
+		},
 	}})
 	assert.Contains(t, table, "at fixed times for 1m0s")
-	assert.Contains(t, table, "\n| `gateway.yaml`, `a: b` | 1.00 ms | 1.00 ms | 2.00 ms | 3.00 ms | 2.00 ✗ | 1234 | 100 MiB | 4.00 ms | 5.00 ms | 6.00 ms | 7.00 ms |\n")
+	assert.Contains(t, table, "\n| `gateway.yaml`, `a: b` | 8 |  | 3.00 ms | 2.00 ms | 1.50 | 1234 | 100 MiB | 4.00 ms | 5.00 ms |\n")
+	assert.Contains(t, table, "\n| `gateway.yaml`, `a: b` | 64 | 50 % | 4.00 ms | 2.00 ms | 2.00 ✗ | 0 | 0 MiB | 0.00 ms | 0.00 ms |\n")
 }
 
 func TestRenderSteady(t *testing.T) {

@@ -72,7 +72,8 @@ func measureSteady(o options, u upload) (result *steady, err error) {
 	go func() {
 		drawn <- result.draw(ctx, client, "http://"+m.page+"/download/svg?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds")
 	}()
-	err = result.run(s, m.receivers[u.receiver], u, result.capacity, o.steady)
+	between := time.Duration(float64(time.Second) / (result.part * result.capacity))
+	err = result.run(s, m.receivers[u.receiver], u, between, int(o.steady/between))
 	cancel()
 	files, globErr := filepath.Glob(filepath.Join(g.directory, "*", "profiles", "*", "*", "*"))
 	result.uploads, result.files = s.sent, len(files)
