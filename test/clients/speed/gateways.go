@@ -71,10 +71,16 @@ func newGateways(binary string) (g *gateways, err error) {
 	return g, err
 }
 
+// newDirectory creates the working directory of the next process.
+func (g *gateways) newDirectory() (string, error) {
+	directory := filepath.Join(g.directory, strconv.Itoa(len(g.all)))
+	return directory, os.Mkdir(directory, 0o700)
+}
+
 // start starts a process with an output.
 func (g *gateways) start(ctx context.Context, o output, environment ...string) (*measured, error) {
-	directory := filepath.Join(g.directory, strconv.Itoa(len(g.all)))
-	if err := os.Mkdir(directory, 0o700); err != nil {
+	directory, err := g.newDirectory()
+	if err != nil {
 		return nil, err
 	}
 	addresses, err := gateway.FreeAddresses(ctx, 6)

@@ -7,10 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -80,7 +80,7 @@ const healthPort, destinationPort, brokerPort = "4042", "4320", "9092"
 
 // startShipped starts a process with a configuration of a folder, on free addresses.
 func (g *gateways) startShipped(ctx context.Context, configs string, c shipped, environment ...string) (*measured, error) {
-	content, err := os.ReadFile(filepath.Join(configs, c.file))
+	content, err := fs.ReadFile(os.DirFS(configs), c.file)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func (g *gateways) startShipped(ctx context.Context, configs string, c shipped, 
 	if err != nil {
 		return nil, err
 	}
-	directory := filepath.Join(g.directory, fmt.Sprint(len(g.all)))
-	if err := os.Mkdir(directory, 0o700); err != nil {
+	directory, err := g.newDirectory()
+	if err != nil {
 		return nil, err
 	}
 	options := gateway.Options{
