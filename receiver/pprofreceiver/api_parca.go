@@ -10,12 +10,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-const (
-	// labelJob is the label with which Prometheus and related systems identify a service.
-	labelJob = "job"
-
-	parcaGatewayPath = "/api/profiles/writeraw"
-)
+// labelJob is the label with which Prometheus and related systems identify a service.
+const labelJob = "job"
 
 // describeParca sets the resource from labels. Without a label for the service name, it uses the label job, as
 // OpenTelemetry does for Prometheus.

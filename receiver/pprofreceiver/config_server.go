@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,19 +150,46 @@ func (cfg *ServerConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateAPIs returns an error if no API is on, or if two have the same path.
+// validateAPIs returns an error if no API is on, or if the path of pprof is that of another API.
 func (cfg *ServerConfig) validateAPIs() error {
-	if cfg.APIs == (APIsConfig{}) {
+	on := cfg.APIs
+	if on == (APIsConfig{}) {
 		return errors.New("apis: no API is on")
 	}
-	seen := map[string]bool{}
-	for _, one := range (&server{cfg: cfg}).newAPIs() {
-		for _, path := range one.paths {
-			if seen[path] {
-				return fmt.Errorf("path %q is the path of another API", path)
-			}
-			seen[path] = true
+	for _, other := range []struct {
+		on    bool
+		paths []string
+	}{{on.PyroscopeIngest, ingestPaths}, {on.PyroscopePush, pushPaths}, {on.Datadog, datadogPaths}, {on.Parca, parcaPaths}} {
+		if on.Pprof && other.on && slices.Contains(other.paths, cfg.Path) {
+			return fmt.Errorf("path %q is the path of another API", cfg.Path)
 		}
 	}
 	return nil
 }
+
+// APIsConfig turns the push APIs of the server on and off.
+type APIsConfig struct {
+	// Pprof accepts one profile as the body, at the configured path.
+	Pprof bool `mapstructure:"pprof"`
+	// PyroscopeIngest is Pyroscope's older API: one profile, in a form or as the body, described by the query.
+	PyroscopeIngest bool `mapstructure:"pyroscope_ingest"`
+	// PyroscopePush is Pyroscope's newer API, push.v1, over Connect or gRPC.
+	PyroscopePush bool `mapstructure:"pyroscope_push"`
+	// Datadog is the API of the Datadog agent for profilers, and of Datadog for agents: a form with several profiles.
+	Datadog bool `mapstructure:"datadog"`
+	// Parca is Parca's WriteRaw, over gRPC or Connect, and as JSON at the path of Parca's gateway.
+	Parca bool `mapstructure:"parca"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+const parcaGatewayPath = "/api/profiles/writeraw"
+
+// The paths of the APIs. That of pprof is configured.
+var (
+	ingestPaths  = []string{"/ingest", "/pyroscope/ingest"}
+	pushPaths    = []string{"/push.v1.PusherService/Push"}
+	datadogPaths = []string{"/profiling/v1/input", "/api/v2/profile"}
+	parcaPaths   = []string{"/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", parcaGatewayPath}
+)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -61,4 +62,34 @@ func (c *collector) deliverChanged(ctx context.Context, payloads *batch) error {
 	}
 	c.obs.EndProfilesOp(ctx, obsFormat, samples, err)
 	return err
+}
+
+// reserve reserves memory for the counters of a profile, and twice as much in addition while they are compared.
+func (c *collector) reserve(ctx context.Context, t *tracker, samples int, m *requestMemory) error {
+	bytes := counterBytes * int64(samples)
+	if err := m.Need(2 * bytes); err != nil {
+		return err
+	}
+	t.next.Release()
+	next, err := c.in.budget.Reserve(ctx, bytes)
+	t.next = next
+	return err
+}
+
+// remember counts the counters of the profile that was applied last, instead of those before. Where all trackers together have
+// too many it refuses the profile, and the tracker keeps what it had.
+func (c *collector) remember(t *tracker) error {
+	counters := int64(t.Counters())
+	t.next.Shrink(counterBytes * counters)
+	more := counters - t.remembered
+	total := c.remembered.Add(more)
+	if b := c.in.budget; b != nil && more > 0 && total > b.Size()/rememberedPart/counterBytes {
+		c.remembered.Add(-more)
+		t.Discard()
+		t.next.Release()
+		return refusal.New(refusal.Memory, "its %d counters are too many beside %d others: to subtract them from the next ones, counters may have half of the "+
+			"memory budget of %d bytes, %d bytes each", counters, total-counters, b.Size(), counterBytes)
+	}
+	t.remembered, t.sum = counters, &c.remembered
+	return nil
 }

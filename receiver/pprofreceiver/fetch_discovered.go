@@ -114,7 +114,7 @@ func (d *discoveredJobs) choose() map[string]*job {
 		for _, target := range targets {
 			jobs, known := d.possible[target]
 			if !known {
-				jobs = d.cfg.discoveredJobs(target)
+				jobs = d.cfg.jobsOf(target)
 			}
 			possible[target] = jobs
 			for _, one := range jobs {

@@ -19,8 +19,8 @@ var profileAliases = map[string][]string{
 	"process_cpu": {profileCPU},
 }
 
-// discoveredJobs returns a job for each profile to fetch from a discovered target.
-func (cfg *ScrapeConfig) discoveredJobs(target *discovery.Target) []*job {
+// jobsOf returns a job for each profile to fetch from a discovered target.
+func (cfg *ScrapeConfig) jobsOf(target *discovery.Target) []*job {
 	own := make(map[string]discovery.Profile, len(target.Profiles))
 	for name, settings := range target.Profiles {
 		own[cfg.profileName(name)] = settings

@@ -199,7 +199,7 @@ func TestDiscoveredProfiles(t *testing.T) {
 	cfg.Seconds = 5
 	urls := func(target *discovery.Target) []string {
 		var got []string
-		for _, one := range cfg.discoveredJobs(target) {
+		for _, one := range cfg.jobsOf(target) {
 			got = append(got, one.key)
 		}
 		return got
