@@ -260,6 +260,20 @@ func TestPlainPages(t *testing.T) {
 	assert.Contains(t, string(body), "There is no profile")
 }
 
+// A function can have the name of the root, or of what is not drawn.
+func TestFunctionsWithNamesOfDrawings(t *testing.T) {
+	s := newServing(t, nil)
+	p := deliverytest.Parsed(t, recursive(t, time.Now(), 1))
+	p.Function[0].Name, p.Function[1].Name = "total", "other"
+	s.post(t, written(t, p), map[string]any{"service.name": "s"})
+	table := s.functions(t, selecting(samplesID, "{}"))
+	names := []string{}
+	for _, f := range table.Functions {
+		names = append(names, f.Name)
+	}
+	assert.Equal(t, []string{"leaf", "total ", "other "}, names)
+}
+
 // The number of profiles is that of those whose samples count: with a selected label, and the latest of a state at one time.
 func TestFunctionsCountProfiles(t *testing.T) {
 	s := newServing(t, nil)

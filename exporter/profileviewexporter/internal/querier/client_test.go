@@ -4,7 +4,11 @@
 package querier_test
 
 import (
+	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,5 +170,53 @@ func TestMemory(t *testing.T) {
 	for _, method := range []string{"SelectMergeStacktraces", "SelectMergeProfile"} {
 		status, answer := s.post(t, method, `{"profileTypeID":"`+cpuID+`"}`)
 		assert.Equal(t, 429, status, "%s: %s", method, answer)
+	}
+}
+
+// Labels need memory too, and a request has few of them.
+func TestLabelsOfHostileRequests(t *testing.T) {
+	s := newServer(t)
+	for _, file := range profiletest.OwnPprofs(t) {
+		for i := range 100 {
+			if file.Name == "pprof/mutex.pb.gz" {
+				s.add(t, "mutex", file.Bytes(t), map[string]string{"service.name": "shop", "long": fmt.Sprint(i, strings.Repeat("x", 2000))})
+			}
+		}
+	}
+	const mutexID = "mutex:delay:nanoseconds:contentions:count"
+	many := `["long"` + strings.Repeat(`,"long"`, 32) + `]`
+	for method, bodies := range map[string][2]string{
+		"Series":       {`{"labelNames":["long"]}`, `{"labelNames":` + many + `}`},
+		"LabelValues":  {`{"name":"long"}`, `{"name":"long","matchers":` + strings.ReplaceAll(many, "long", "{}") + `}`},
+		"LabelNames":   {"", `{"matchers":` + strings.ReplaceAll(many, "long", "{}") + `}`},
+		"SelectSeries": {`{"profileTypeID":"` + mutexID + `","groupBy":["long"]}`, `{"profileTypeID":"` + mutexID + `","groupBy":` + many + `}`},
+	} {
+		for limit, want := range map[int64]int{1 << 30: http.StatusOK, 200_000: http.StatusTooManyRequests} {
+			if s.limit = limit; bodies[0] != "" {
+				status, answer := s.post(t, method, bodies[0])
+				assert.Equal(t, want, status, "%s: %.200s", method, answer)
+			}
+		}
+		s.limit = 1 << 30
+		status, answer := s.post(t, method, bodies[1])
+		assert.Equal(t, http.StatusBadRequest, status, "%s: %.200s", method, answer)
+	}
+}
+
+// Any numbers are times and steps.
+func TestExtremeTimes(t *testing.T) {
+	s, start, _ := ownServer(t)
+	for _, times := range []string{`"start":-9223372036854775808,"end":9223372036854775807`, `"end":9223372036854775807`, `"start":1`} {
+		for _, step := range []string{`-1`, `0`, `1e-9`, `1e300`, `"NaN"`, `"Infinity"`} {
+			status, answer := s.post(t, "SelectSeries", `{"profileTypeID":"`+cpuID+`","step":`+step+`,`+times+`}`)
+			require.Equal(t, http.StatusOK, status, answer)
+			series := decode(t, answer)["series"].([]any)[0].(map[string]any)
+			for _, point := range series["points"].([]any) {
+				at, err := strconv.ParseInt(point.(map[string]any)["timestamp"].(string), 10, 64)
+				require.NoError(t, err)
+				assert.GreaterOrEqual(t, at, start-time.Hour.Milliseconds()*24*365*10, "%s %s", times, step)
+				assert.Less(t, at, start+time.Hour.Milliseconds()*24*365*110, "%s %s", times, step)
+			}
+		}
 	}
 }

@@ -17,8 +17,27 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
 
-// maxValues limits the values of a label, and the series, in an answer.
-const maxValues = 10_000
+// maxValues limits the values of a label, and the series, in an answer. maxMatchers and maxNames limit the matchers of a request, and the
+// names of labels.
+const (
+	maxValues   = 10_000
+	maxMatchers = 32
+	maxNames    = 32
+)
+
+// The memory of a label in an answer, beside a multiple of its texts.
+const (
+	pairBytes = 160
+	pairCost  = 6
+)
+
+// checkNames returns an error if a request has too many names of labels.
+func checkNames(names []string) error {
+	if len(names) > maxNames {
+		return invalid("%d names of labels are given, the limit is %d", len(names), maxNames)
+	}
+	return nil
+}
 
 // measured identifies profiles with equal labels.
 type measured struct {
@@ -28,12 +47,14 @@ type measured struct {
 
 // each calls visit with each sample type of the profiles that a request selects, once for profiles with the same labels. An absent matcher
 // selects everything, and several select what one of them does. Blocks are those of the selected profiles.
-func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int)) (blocks map[*store.Block]bool, err error) {
+func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int) error) (blocks map[*store.Block]bool, err error) {
 	t, err := timesOf(start, end)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(matchers) == 0 {
+	case len(matchers) > maxMatchers:
+		return nil, invalid("%d matchers are given, the limit is %d", len(matchers), maxMatchers)
+	case len(matchers) == 0:
 		matchers = []string{"{}"}
 	}
 	blocks = map[*store.Block]bool{}
@@ -62,9 +83,12 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 			}
 			seen[measured{p.Resource, p.Head}] = true
 			for i := range p.Columns {
-				if filter.Column(p, i) {
-					blocks[p.Block] = true
-					visit(p, i)
+				if !filter.Column(p, i) {
+					continue
+				}
+				blocks[p.Block] = true
+				if err := visit(p, i); err != nil {
+					return nil, err
 				}
 			}
 		}
@@ -77,11 +101,12 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 
 func (s *Server) profileTypes(c *call, r *querierv1.ProfileTypesRequest) (*querierv1.ProfileTypesResponse, error) {
 	types := map[string]*typesv1.ProfileType{}
-	_, err := c.each(nil, r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
+	_, err := c.each(nil, r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) error {
 		t := &p.Columns[column]
 		types[t.ID] = &typesv1.ProfileType{
 			ID: t.ID, Name: p.Name, SampleType: t.Name, SampleUnit: t.Unit, PeriodType: p.PeriodType.Name, PeriodUnit: p.PeriodType.Unit,
 		}
+		return c.work.Need(pairBytes * int64(len(types)))
 	})
 	answer := &querierv1.ProfileTypesResponse{}
 	for _, id := range slices.Sorted(maps.Keys(types)) {
@@ -90,59 +115,88 @@ func (s *Server) profileTypes(c *call, r *querierv1.ProfileTypesRequest) (*queri
 	return answer, err
 }
 
+// texts are different texts of an answer, whose memory the call counts.
+type texts struct {
+	call *call
+	all  map[string]bool
+}
+
+func (t *texts) add(text string) error {
+	if text == "" || t.all[text] {
+		return nil
+	}
+	t.all[text] = true
+	return t.call.work.Use(pairBytes + pairCost*int64(len(text)))
+}
+
 func (s *Server) labelNames(c *call, r *typesv1.LabelNamesRequest) (*typesv1.LabelNamesResponse, error) {
-	names := map[string]bool{}
-	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, _ int) {
+	names := texts{c, map[string]bool{}}
+	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, _ int) error {
 		for _, l := range p.Resource.Labels {
-			names[l.Name] = true
+			if err := names.add(l.Name); err != nil {
+				return err
+			}
 		}
 		for _, name := range query.PrivateLabels {
-			names[name] = true
+			names.all[name] = true
 		}
+		return nil
 	})
-	for b := range blocks {
-		s.sampleLabels(b, func(name, _ string) { names[name] = true })
+	if err == nil {
+		err = s.sampleLabels(blocks, func(name, _ string) error { return names.add(name) })
 	}
-	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names))}, err
+	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names.all))}, err
 }
 
 // sampleLabels calls visit with the labels of samples that are text. It leaves out IDs, which are of little use in a list.
-func (s *Server) sampleLabels(b *store.Block, visit func(name, value string)) {
-	table := b.Table()
-	for _, l := range table.Labels.Rows {
-		key := table.Text(l.Key)
-		if name := series.Name(key); l.Text != 0 && name != "" && key != s.TraceLabel && key != s.SpanLabel {
-			visit(name, table.Text(l.Text))
+func (s *Server) sampleLabels(blocks map[*store.Block]bool, visit func(name, value string) error) error {
+	for b := range blocks {
+		table := b.Table()
+		for _, l := range table.Labels.Rows {
+			key := table.Text(l.Key)
+			if name := series.Name(key); l.Text != 0 && name != "" && key != s.TraceLabel && key != s.SpanLabel {
+				if err := visit(name, table.Text(l.Text)); err != nil {
+					return err
+				}
+			}
 		}
 	}
+	return nil
 }
 
 func (s *Server) labelValues(c *call, r *typesv1.LabelValuesRequest) (*typesv1.LabelValuesResponse, error) {
 	if r.GetName() == "" {
 		return nil, invalid("the name of the label is missing")
 	}
-	values := map[string]bool{}
-	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
-		if value := query.Label(p, column, r.GetName()); value != "" {
-			values[value] = true
-		}
+	values := texts{c, map[string]bool{}}
+	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) error {
+		return values.add(query.Label(p, column, r.GetName()))
 	})
-	for b := range blocks {
-		s.sampleLabels(b, func(name, value string) {
-			if name == r.GetName() {
-				values[value] = true
+	if err == nil {
+		err = s.sampleLabels(blocks, func(name, value string) error {
+			if name != r.GetName() {
+				return nil
 			}
+			return values.add(value)
 		})
 	}
-	all := slices.Sorted(maps.Keys(values))
+	all := slices.Sorted(maps.Keys(values.all))
 	return &typesv1.LabelValuesResponse{Names: all[:min(len(all), maxValues)]}, err
 }
 
 func (s *Server) series(c *call, r *querierv1.SeriesRequest) (*querierv1.SeriesResponse, error) {
+	if err := checkNames(r.GetLabelNames()); err != nil {
+		return nil, err
+	}
 	all := map[string]*typesv1.Labels{}
-	_, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
+	_, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) error {
 		labels := labelsOf(p, column, r.GetLabelNames())
-		all[keyOf(labels)] = &typesv1.Labels{Labels: labels}
+		key := keyOf(labels)
+		if all[key] != nil {
+			return nil
+		}
+		all[key] = &typesv1.Labels{Labels: labels}
+		return c.work.Use(bytesOf(labels))
 	})
 	answer := &querierv1.SeriesResponse{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -177,4 +231,13 @@ func keyOf(labels []*typesv1.LabelPair) string {
 		key = append(append(key, l.Value...), 1)
 	}
 	return string(key)
+}
+
+// bytesOf returns the memory of labels, with their key and their part of the answer.
+func bytesOf(labels []*typesv1.LabelPair) int64 {
+	bytes := int64(pairBytes)
+	for _, l := range labels {
+		bytes += pairBytes + pairCost*int64(len(l.Name)+len(l.Value))
+	}
+	return bytes
 }

@@ -29,7 +29,7 @@ type times struct{ start, end time.Time }
 
 // timesOf returns the time range of a request, in milliseconds. An end of 0 is no end.
 func timesOf(start, end int64) (t times, err error) {
-	t = times{time.UnixMilli(start), store.Forever}
+	t = times{time.UnixMilli(max(start, 0)), store.Forever}
 	if end != 0 {
 		t.end = time.UnixMilli(end)
 	}

@@ -20,13 +20,16 @@ func (s *Server) selectSeries(c *call, r *querierv1.SelectSeriesRequest) (*queri
 	if r.GetStackTraceSelector() != nil {
 		return nil, unimplemented("stack_trace_selector is not offered for series")
 	}
+	if err := checkNames(r.GetGroupBy()); err != nil {
+		return nil, err
+	}
 	selection, t, err := c.selection(&selecting{typeID: r.GetProfileTypeID(), labels: r.GetLabelSelector(), start: r.GetStart(), end: r.GetEnd()})
 	if err != nil {
 		return nil, err
 	}
 	g := grouping{call: c, times: t, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(), groups: map[string]*group{}}
-	if g.step <= 0 {
-		g.step = t.end.Sub(t.start) + 1
+	if whole := min(t.end.Sub(t.start), longest); g.step <= 0 || g.step > whole {
+		g.step = whole + 1
 	}
 	for i := range selection.Parts {
 		if err := g.addPart(&selection.Parts[i]); err != nil {
@@ -37,7 +40,10 @@ func (s *Server) selectSeries(c *call, r *querierv1.SelectSeriesRequest) (*queri
 	return &querierv1.SelectSeriesResponse{Series: g.series(isAverage, r.GetLimit())}, selection.Err()
 }
 
-// grouping sums profiles by labels and time.
+// longest limits a step: sums of it and of times of profiles do not overflow.
+const longest = 100 * 365 * 24 * time.Hour
+
+// grouping sums profiles by labels and time. bytes is the memory of labels.
 type grouping struct {
 	*call
 	times
@@ -45,6 +51,7 @@ type grouping struct {
 	by     []string
 	groups map[string]*group
 	points int64
+	bytes  int64
 }
 
 // group has the points of a series, by the number of their step.
@@ -100,6 +107,7 @@ func (g *grouping) addSamples(part *query.Part, p *query.Chosen, at time.Time, l
 	sums := map[string]float64{}
 	groups := map[string][]*typesv1.LabelPair{}
 	keys := map[uint32]string{}
+	added := int64(0) // the memory of groups
 	for s := range p.Samples.All() {
 		if p.Keeps != nil && !p.Keeps(s.Labels) {
 			continue
@@ -114,8 +122,11 @@ func (g *grouping) addSamples(part *query.Part, p *query.Chosen, at time.Time, l
 			}
 			slices.SortFunc(own, func(a, b *typesv1.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
 			key = keyOf(own)
+			if groups[key] == nil {
+				added += bytesOf(own)
+			}
 			keys[s.Labels], groups[key] = key, own
-			if err := g.work.Need(pointBytes * (g.points + int64(len(keys)))); err != nil {
+			if err := g.work.Need(pointBytes*(g.points+int64(len(keys))) + g.bytes + added); err != nil {
 				return err
 			}
 		}
@@ -139,12 +150,13 @@ func (g *grouping) add(labels []*typesv1.LabelPair, at time.Time, p *query.Chose
 	if in == nil {
 		in = &group{labels: labels, points: map[int64]*point{}}
 		g.groups[key] = in
+		g.bytes += bytesOf(labels)
 	}
 	step := int64((at.Sub(g.start) + g.step - 1) / g.step)
 	to := in.points[step]
 	if to == nil {
 		g.points++
-		if err := g.work.Need(pointBytes * g.points); err != nil {
+		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
 			return err
 		}
 		to = &point{}

@@ -77,8 +77,8 @@ func (t *Tree) grow(nodes int, extra int64) error {
 // name returns the index of the name of a function. A function without a known place gets this one.
 func (t *Tree) name(text string, at place) uint32 {
 	text, at.file = cut(text, maxName), cut(at.file, maxName)
-	if text == RootName {
-		text += " " // The root has this name, and no function.
+	if text == RootName || text == otherName {
+		text += " " // The root and what is not drawn have these names, and no function.
 	}
 	index := t.names.Add(text)
 	if int(index) == len(t.places) {
