@@ -136,7 +136,7 @@ func TestFunctionsOfRecursion(t *testing.T) {
 	assert.Equal(t, functionTable{Unit: "count", Total: 111, Profiles: 1, Callers: []functionRow{}, Callees: []functionRow{}}, table, "that a function has no value is no error")
 	response, body := s.get(t, "/functions?"+selecting(samplesID, "{"), "Accept", "application/json")
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
-	assert.JSONEq(t, `{"code":"invalid_argument","message":"the selector is invalid: \"{\": a name is missing at position 2"}`, string(body))
+	assert.JSONEq(t, `{"code":"invalid_argument","message":"the selector is invalid: \"{\" does not begin with { and end with }"}`, string(body))
 }
 
 // A comparison has the exact values of both sides, the largest change first.

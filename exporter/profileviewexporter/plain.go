@@ -25,7 +25,7 @@ import (
 //go:embed plain.html
 var plainText string
 
-var plainTemplate = template.Must(template.New("plain").Parse(plainText))
+var plainTemplate = template.Must(template.New("plain").Funcs(template.FuncMap{"amount": amount, "share": share}).Parse(plainText))
 
 // plainPage is a page that needs no script: the list, or the heaviest functions of a selection.
 type plainPage struct {
@@ -39,9 +39,8 @@ type plainPage struct {
 	Services []plainService
 	Next     string
 
-	ID, Total string
-	Profiles  int
-	Rows      []plainRow
+	ID string
+	*functionTable
 	// Left is the number of functions that are not shown.
 	Left      int
 	Downloads []plainLink
@@ -64,8 +63,6 @@ type plainSeries struct {
 	Views      []plainLink
 	Command    string
 }
-
-type plainRow struct{ Name, Place, Self, SelfShare, Total, TotalShare string }
 
 // plainRows limits the functions on a page.
 const plainRows = 500
@@ -157,18 +154,9 @@ func (p *pages) servePlainFunctions(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	page := newPlainPage("../", "Functions", values)
-	page.ID, page.Total, page.Profiles = values.Get(typeParameter), amount(table.Total, table.Unit), table.Profiles
-	shown := table.Functions[:min(len(table.Functions), plainRows)]
-	page.Left = len(table.Functions) - len(shown)
-	for _, f := range shown {
-		place := f.File
-		if f.Line > 0 && place != "" {
-			place += ":" + strconv.FormatInt(f.Line, 10)
-		}
-		page.Rows = append(page.Rows, plainRow{
-			f.Name, place, amount(f.Self, table.Unit), share(f.Self, table.Total), amount(f.Total, table.Unit), share(f.Total, table.Total),
-		})
-	}
+	page.ID, page.functionTable = values.Get(typeParameter), table
+	page.Left = max(len(table.Functions)-plainRows, 0)
+	table.Functions = table.Functions[:len(table.Functions)-page.Left]
 	for _, format := range []string{"pprof", "collapsed", "speedscope", "svg", "pgo"} {
 		if format != "pgo" || strings.Contains(page.ID, "cpu") {
 			page.Downloads = append(page.Downloads, plainLink{Text: format, URL: "../download/" + format + "?" + values.Encode()})

@@ -5,6 +5,7 @@ package querier
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 
@@ -47,16 +48,14 @@ type measured struct {
 
 // each calls visit with each sample type of the profiles that a request selects, once for profiles with the same labels. An absent matcher
 // selects everything, and several select what one of them does. Blocks are those of the selected profiles.
-func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int) error) (blocks map[*store.Block]bool, err error) {
-	t, err := timesOf(start, end)
+func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int)) (blocks map[*store.Block]bool, err error) {
 	switch {
-	case err != nil:
-		return nil, err
 	case len(matchers) > maxMatchers:
 		return nil, invalid("%d matchers are given, the limit is %d", len(matchers), maxMatchers)
 	case len(matchers) == 0:
 		matchers = []string{"{}"}
 	}
+	from, until := times(start, end)
 	blocks = map[*store.Block]bool{}
 	var parsed []selector.Selector
 	for _, text := range matchers {
@@ -72,7 +71,7 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 		if err != nil {
 			return nil, err
 		}
-		profiles, err := c.server.Search(c.tenant, t.start, t.end, filter, c.work)
+		profiles, err := c.server.Search(c.tenant, from, until, filter, c.work)
 		if err != nil {
 			return nil, err
 		}
@@ -83,16 +82,13 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 			}
 			seen[measured{p.Resource, p.Head}] = true
 			for i := range p.Columns {
-				if !filter.Column(p, i) {
-					continue
-				}
-				blocks[p.Block] = true
-				if err := visit(p, i); err != nil {
-					return nil, err
+				if filter.Column(p, i) {
+					blocks[p.Block] = true
+					visit(p, i)
 				}
 			}
 		}
-		if err := filter.Err(); err != nil {
+		if err := errors.Join(filter.Err(), c.work.Err()); err != nil {
 			return nil, err
 		}
 	}
@@ -101,12 +97,11 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 
 func (s *Server) profileTypes(c *call, r *querierv1.ProfileTypesRequest) (*querierv1.ProfileTypesResponse, error) {
 	types := map[string]*typesv1.ProfileType{}
-	_, err := c.each(nil, r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) error {
+	_, err := c.each(nil, r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
 		t := &p.Columns[column]
 		types[t.ID] = &typesv1.ProfileType{
 			ID: t.ID, Name: p.Name, SampleType: t.Name, SampleUnit: t.Unit, PeriodType: p.PeriodType.Name, PeriodUnit: p.PeriodType.Unit,
 		}
-		return c.work.Need(pairBytes * int64(len(types)))
 	})
 	answer := &querierv1.ProfileTypesResponse{}
 	for _, id := range slices.Sorted(maps.Keys(types)) {
@@ -121,47 +116,37 @@ type texts struct {
 	all  map[string]bool
 }
 
-func (t *texts) add(text string) error {
-	if text == "" || t.all[text] {
-		return nil
+func (t *texts) add(text string) {
+	if text != "" && !t.all[text] && t.call.work.Use(pairBytes+pairCost*int64(len(text))) == nil {
+		t.all[text] = true
 	}
-	t.all[text] = true
-	return t.call.work.Use(pairBytes + pairCost*int64(len(text)))
 }
 
 func (s *Server) labelNames(c *call, r *typesv1.LabelNamesRequest) (*typesv1.LabelNamesResponse, error) {
 	names := texts{c, map[string]bool{}}
-	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, _ int) error {
+	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, _ int) {
 		for _, l := range p.Resource.Labels {
-			if err := names.add(l.Name); err != nil {
-				return err
-			}
+			names.add(l.Name)
 		}
 		for _, name := range query.PrivateLabels {
-			names.all[name] = true
+			names.add(name)
 		}
-		return nil
 	})
-	if err == nil {
-		err = s.sampleLabels(blocks, func(name, _ string) error { return names.add(name) })
-	}
-	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names.all))}, err
+	s.sampleLabels(blocks, func(name, _ string) { names.add(name) })
+	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names.all))}, cmp.Or(err, c.work.Err())
 }
 
 // sampleLabels calls visit with the labels of samples that are text. It leaves out IDs, which are of little use in a list.
-func (s *Server) sampleLabels(blocks map[*store.Block]bool, visit func(name, value string) error) error {
+func (s *Server) sampleLabels(blocks map[*store.Block]bool, visit func(name, value string)) {
 	for b := range blocks {
 		table := b.Table()
 		for _, l := range table.Labels.Rows {
 			key := table.Text(l.Key)
 			if name := series.Name(key); l.Text != 0 && name != "" && key != s.TraceLabel && key != s.SpanLabel {
-				if err := visit(name, table.Text(l.Text)); err != nil {
-					return err
-				}
+				visit(name, table.Text(l.Text))
 			}
 		}
 	}
-	return nil
 }
 
 func (s *Server) labelValues(c *call, r *typesv1.LabelValuesRequest) (*typesv1.LabelValuesResponse, error) {
@@ -169,19 +154,16 @@ func (s *Server) labelValues(c *call, r *typesv1.LabelValuesRequest) (*typesv1.L
 		return nil, invalid("the name of the label is missing")
 	}
 	values := texts{c, map[string]bool{}}
-	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) error {
-		return values.add(query.Label(p, column, r.GetName()))
+	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
+		values.add(query.Label(p, column, r.GetName()))
 	})
-	if err == nil {
-		err = s.sampleLabels(blocks, func(name, value string) error {
-			if name != r.GetName() {
-				return nil
-			}
-			return values.add(value)
-		})
-	}
+	s.sampleLabels(blocks, func(name, value string) {
+		if name == r.GetName() {
+			values.add(value)
+		}
+	})
 	all := slices.Sorted(maps.Keys(values.all))
-	return &typesv1.LabelValuesResponse{Names: all[:min(len(all), maxValues)]}, err
+	return &typesv1.LabelValuesResponse{Names: all[:min(len(all), maxValues)]}, cmp.Or(err, c.work.Err())
 }
 
 func (s *Server) series(c *call, r *querierv1.SeriesRequest) (*querierv1.SeriesResponse, error) {
@@ -189,14 +171,11 @@ func (s *Server) series(c *call, r *querierv1.SeriesRequest) (*querierv1.SeriesR
 		return nil, err
 	}
 	all := map[string]*typesv1.Labels{}
-	_, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) error {
+	_, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
 		labels := labelsOf(p, column, r.GetLabelNames())
-		key := keyOf(labels)
-		if all[key] != nil {
-			return nil
+		if key := keyOf(labels); all[key] == nil && c.work.Use(bytesOf(labels)) == nil {
+			all[key] = &typesv1.Labels{Labels: labels}
 		}
-		all[key] = &typesv1.Labels{Labels: labels}
-		return c.work.Use(bytesOf(labels))
 	})
 	answer := &querierv1.SeriesResponse{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {

@@ -24,38 +24,27 @@ func unimplemented(text string) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New(text))
 }
 
-// times are the bounds of a request, both included.
-type times struct{ start, end time.Time }
-
-// timesOf returns the time range of a request, in milliseconds. An end of 0 is no end.
-func timesOf(start, end int64) (t times, err error) {
-	t = times{time.UnixMilli(max(start, 0)), store.Forever}
+// times returns the time range of a request, in milliseconds. An end of 0 is no end.
+func times(start, end int64) (from, until time.Time) {
+	from, until = time.UnixMilli(max(start, 0)), store.Forever
 	if end != 0 {
-		t.end = time.UnixMilli(end)
+		until = time.UnixMilli(end)
 	}
-	if t.end.Before(t.start) {
-		return t, invalid("the start %d is after the end %d", start, end)
-	}
-	return t, nil
+	return from, until
 }
 
-// selecting is a request for the samples of one profile type.
-type selecting struct {
-	typeID, labels    string
-	start, end        int64
-	traceIDs, spanIDs []string
+// request returns a request for the samples of a profile type.
+func (c *call) request(typeID, labels string, start, end int64) *query.Request {
+	r := &query.Request{Tenant: c.tenant, TypeID: typeID, Labels: labels}
+	r.Start, r.End = times(start, end)
+	return r
 }
 
-// selection returns the samples that a request selects.
-func (c *call) selection(r *selecting) (*query.Selection, times, error) {
-	t, err := timesOf(r.start, r.end)
-	if err != nil {
-		return nil, t, err
-	}
-	s, err := c.server.Select(&query.Request{
-		Tenant: c.tenant, TypeID: r.typeID, Labels: r.labels, Start: t.start, End: t.end, TraceIDs: r.traceIDs, SpanIDs: r.spanIDs,
-	}, c.work)
-	return s, t, err
+// ofStacktraces returns a request for what a request for stacks selects.
+func (c *call) ofStacktraces(r *querierv1.SelectMergeStacktracesRequest) *query.Request {
+	selecting := c.request(r.GetProfileTypeID(), r.GetLabelSelector(), r.GetStart(), r.GetEnd())
+	selecting.TraceIDs, selecting.SpanIDs = r.GetTraceIdSelector(), r.GetSpanSelector()
+	return selecting
 }
 
 // callSite returns the functions with which stacks must begin.

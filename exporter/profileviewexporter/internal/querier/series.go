@@ -23,12 +23,13 @@ func (s *Server) selectSeries(c *call, r *querierv1.SelectSeriesRequest) (*queri
 	if err := checkNames(r.GetGroupBy()); err != nil {
 		return nil, err
 	}
-	selection, t, err := c.selection(&selecting{typeID: r.GetProfileTypeID(), labels: r.GetLabelSelector(), start: r.GetStart(), end: r.GetEnd()})
+	selecting := c.request(r.GetProfileTypeID(), r.GetLabelSelector(), r.GetStart(), r.GetEnd())
+	selection, err := c.server.Select(selecting, c.work)
 	if err != nil {
 		return nil, err
 	}
-	g := grouping{call: c, times: t, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(), groups: map[string]*group{}}
-	if whole := min(t.end.Sub(t.start), longest); g.step <= 0 || g.step > whole {
+	g := grouping{call: c, Request: selecting, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(), groups: map[string]*group{}}
+	if whole := min(g.End.Sub(g.Start), longest); g.step <= 0 || g.step > whole {
 		g.step = whole + 1
 	}
 	for i := range selection.Parts {
@@ -46,7 +47,7 @@ const longest = 100 * 365 * 24 * time.Hour
 // grouping sums profiles by labels and time. bytes is the memory of labels.
 type grouping struct {
 	*call
-	times
+	*query.Request
 	step   time.Duration
 	by     []string
 	groups map[string]*group
@@ -77,7 +78,7 @@ type state struct {
 func (g *grouping) addPart(part *query.Part) error {
 	for i := range part.Profiles {
 		p := &part.Profiles[i]
-		at, _ := p.Within(g.start, g.end)
+		at, _ := p.Within(g.Start, g.End)
 		labels := labelsOf(p.Profile, p.Columns[0], g.by)
 		if len(g.by) == 0 {
 			labels = nil
@@ -152,7 +153,7 @@ func (g *grouping) add(labels []*typesv1.LabelPair, at time.Time, p *query.Chose
 		g.groups[key] = in
 		g.bytes += bytesOf(labels)
 	}
-	step := int64((at.Sub(g.start) + g.step - 1) / g.step)
+	step := int64((at.Sub(g.Start) + g.step - 1) / g.step)
 	to := in.points[step]
 	if to == nil {
 		g.points++
@@ -201,7 +202,7 @@ func (g *grouping) series(isAverage bool, limit int64) []*typesv1.Series {
 		for _, step := range slices.Sorted(maps.Keys(in.points)) {
 			value := in.points[step].value(isAverage)
 			in.total += value
-			one.Points = append(one.Points, &typesv1.Point{Value: value, Timestamp: g.start.Add(time.Duration(step) * g.step).UnixMilli()})
+			one.Points = append(one.Points, &typesv1.Point{Value: value, Timestamp: g.Start.Add(time.Duration(step) * g.step).UnixMilli()})
 		}
 		all[key] = one
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
 )
 
@@ -20,11 +21,6 @@ func nodesOf(maxNodes int64) int {
 		return defaultNodes
 	}
 	return int(min(maxNodes, tree.MaxNodes))
-}
-
-// selectingOf returns what a request selects.
-func selectingOf(r *querierv1.SelectMergeStacktracesRequest) *selecting {
-	return &selecting{r.GetProfileTypeID(), r.GetLabelSelector(), r.GetStart(), r.GetEnd(), r.GetTraceIdSelector(), r.GetSpanSelector()}
 }
 
 func (s *Server) selectMergeStacktraces(c *call, r *querierv1.SelectMergeStacktracesRequest) (*querierv1.SelectMergeStacktracesResponse, error) {
@@ -39,7 +35,7 @@ func (s *Server) selectMergeStacktraces(c *call, r *querierv1.SelectMergeStacktr
 		if r.GetStackTraceSelector() != nil {
 			return nil, unimplemented("stack_trace_selector is not offered for pprof")
 		}
-		profile, err := c.profile(selectingOf(r))
+		profile, err := c.profile(c.ofStacktraces(r))
 		return &querierv1.SelectMergeStacktracesResponse{Pprof: &querierv1.PprofProfile{Profile: profile}}, err
 	}
 	return nil, unimplemented("the format " + r.GetFormat().String() + " is not offered")
@@ -59,7 +55,7 @@ func (s *Server) selectMergeSpanProfile(c *call, r *querierv1.SelectMergeSpanPro
 
 // merge adds what a request selects to a side of a tree.
 func (c *call) merge(t *tree.Tree, r *querierv1.SelectMergeStacktracesRequest, side int) error {
-	selection, _, err := c.selection(selectingOf(r))
+	selection, err := c.server.Select(c.ofStacktraces(r), c.work)
 	if err != nil {
 		return err
 	}
@@ -105,15 +101,22 @@ func (c *call) flameGraph(r *querierv1.SelectMergeStacktracesRequest) (*querierv
 	if err != nil {
 		return nil, err
 	}
-	answer := &querierv1.FlameGraph{Names: graph.Names, Total: graph.Totals[0], MaxSelf: graph.MaxSelf}
+	return &querierv1.FlameGraph{Names: graph.Names, Levels: levelsOf(graph, 1), Total: graph.Totals[0], MaxSelf: graph.MaxSelf}, nil
+}
+
+// levelsOf returns the numbers of boxes: three for each side, and the name.
+func levelsOf(graph *tree.Graph, sides int) (levels []*querierv1.Level) {
 	for _, boxes := range graph.Levels {
-		values := make([]int64, 0, 4*len(boxes))
+		values := make([]int64, 0, (3*sides+1)*len(boxes))
 		for _, b := range boxes {
-			values = append(values, b.Offset[0], b.Total[0], b.Self[0], int64(b.Name))
+			for side := range sides {
+				values = append(values, b.Offset[side], b.Total[side], b.Self[side])
+			}
+			values = append(values, int64(b.Name))
 		}
-		answer.Levels = append(answer.Levels, &querierv1.Level{Values: values})
+		levels = append(levels, &querierv1.Level{Values: values})
 	}
-	return answer, nil
+	return levels
 }
 
 func (s *Server) diff(c *call, r *querierv1.DiffRequest) (*querierv1.DiffResponse, error) {
@@ -133,18 +136,10 @@ func (s *Server) diff(c *call, r *querierv1.DiffRequest) (*querierv1.DiffRespons
 	if err != nil {
 		return nil, err
 	}
-	answer := &querierv1.FlameGraphDiff{
-		Names: graph.Names, Total: graph.Totals[0] + graph.Totals[1], MaxSelf: graph.MaxSelf,
+	return &querierv1.DiffResponse{Flamegraph: &querierv1.FlameGraphDiff{
+		Names: graph.Names, Levels: levelsOf(graph, 2), Total: graph.Totals[0] + graph.Totals[1], MaxSelf: graph.MaxSelf,
 		LeftTicks: graph.Totals[0], RightTicks: graph.Totals[1],
-	}
-	for _, boxes := range graph.Levels {
-		values := make([]int64, 0, 7*len(boxes))
-		for _, b := range boxes {
-			values = append(values, b.Offset[0], b.Total[0], b.Self[0], b.Offset[1], b.Total[1], b.Self[1], int64(b.Name))
-		}
-		answer.Levels = append(answer.Levels, &querierv1.Level{Values: values})
-	}
-	return &querierv1.DiffResponse{Flamegraph: answer}, nil
+	}}, nil
 }
 
 // selectMergeProfile answers with all samples: max_nodes is for drawings.
@@ -155,17 +150,17 @@ func (s *Server) selectMergeProfile(c *call, r *querierv1.SelectMergeProfileRequ
 	case len(r.GetProfileIdSelector()) > 0:
 		return nil, unimplemented("profile_id_selector is not offered")
 	}
-	return c.profile(&selecting{
-		typeID: r.GetProfileTypeID(), labels: r.GetLabelSelector(), start: r.GetStart(), end: r.GetEnd(), traceIDs: r.GetTraceIdSelector(),
-	})
+	selecting := c.request(r.GetProfileTypeID(), r.GetLabelSelector(), r.GetStart(), r.GetEnd())
+	selecting.TraceIDs = r.GetTraceIdSelector()
+	return c.profile(selecting)
 }
 
 // messageCost is the memory of the message for a pprof, as a multiple of its size: the message itself, and its text as JSON.
 const messageCost = 64
 
 // profile returns the pprof of what a request selects.
-func (c *call) profile(r *selecting) (*googlev1.Profile, error) {
-	selection, _, err := c.selection(r)
+func (c *call) profile(r *query.Request) (*googlev1.Profile, error) {
+	selection, err := c.server.Select(r, c.work)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,9 @@ const (
 
 // Search returns the profiles of a time range that a filter does not exclude.
 func (s *Source) Search(tenant string, start, end time.Time, filter *Filter, work *meter.Meter) ([]*store.Profile, error) {
+	if end.Before(start) {
+		return nil, fmt.Errorf("%w: the start %s is after the end %s", selector.ErrInvalid, start.Format(time.RFC3339), end.Format(time.RFC3339))
+	}
 	if err := work.Use(filter.Bytes()); err != nil {
 		return nil, err
 	}

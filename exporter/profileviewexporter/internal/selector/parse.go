@@ -5,111 +5,46 @@ package selector
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
+// matcher is one selector: a name, which is quoted if it has other characters, an operator, and a string as Go writes it.
+var matcher = regexp.MustCompile(`^([\w.:/-]+|` + quotedText + `)\s*(=~|!~|!=|=)\s*(` + quotedText + "|`[^`]*`" + `)\s*(,|$)\s*`)
+
+const quotedText = `"(?:[^"\\]|\\.)*"`
+
 // Parse reads selectors as Pyroscope and Prometheus write them: {service_name="shop",pod=~"a.*"}. An empty text selects everything.
 func Parse(text string) (all []Selector, err error) {
-	p := parser{text: text}
-	p.space()
-	if p.done() {
+	rest := strings.TrimSpace(text)
+	if rest == "" {
 		return nil, nil
 	}
-	if !p.take("{") {
-		return nil, p.fault("it does not begin with {")
+	if !strings.HasPrefix(rest, "{") || !strings.HasSuffix(rest, "}") || len(rest) == 1 {
+		return nil, fmt.Errorf("%w: %.100q does not begin with { and end with }", ErrInvalid, text)
 	}
-	for p.space(); !p.take("}"); p.space() {
-		s, err := p.selector()
+	for rest = strings.TrimSpace(rest[1 : len(rest)-1]); rest != ""; {
+		parts := matcher.FindStringSubmatch(rest)
+		if parts == nil {
+			return nil, fmt.Errorf(`%w: want one such as pod=~"a.*", and a comma before the next, not %.100q`, ErrInvalid, rest)
+		}
+		key, operator, value := parts[1], parts[2], parts[3]
+		if key[0] == '"' {
+			key, err = strconv.Unquote(key)
+		}
+		if err == nil {
+			value, err = strconv.Unquote(value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: cannot read the quoted text in %.100q", ErrInvalid, parts[0])
+		}
+		one, err := New(Any, key, value, operator[0] == '!', strings.HasSuffix(operator, "~"))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
-		if p.space(); !p.take(",") && !strings.HasPrefix(p.rest(), "}") {
-			return nil, p.fault("a comma or } is missing")
-		}
-	}
-	if p.space(); !p.done() {
-		return nil, p.fault("there is text after }")
+		all = append(all, one)
+		rest = rest[len(parts[0]):]
 	}
 	return all, Limit(all)
-}
-
-type parser struct {
-	text string
-	at   int
-}
-
-func (p *parser) rest() string { return p.text[p.at:] }
-
-func (p *parser) done() bool { return p.at == len(p.text) }
-
-func (p *parser) space() { p.at = len(p.text) - len(strings.TrimLeft(p.rest(), " \t\r\n")) }
-
-// take skips a token, and returns whether it was there.
-func (p *parser) take(token string) bool {
-	found := strings.HasPrefix(p.rest(), token)
-	if found {
-		p.at += len(token)
-	}
-	return found
-}
-
-func (p *parser) fault(reason string) error {
-	return fmt.Errorf("%w: %.100q: %s at position %d", ErrInvalid, p.text, reason, p.at+1)
-}
-
-// selector reads one selector.
-func (p *parser) selector() (Selector, error) {
-	key, err := p.key()
-	if err != nil {
-		return Selector{}, err
-	}
-	p.space()
-	operator := ""
-	for _, one := range []string{"=~", "!~", "!=", "="} {
-		if p.take(one) {
-			operator = one
-			break
-		}
-	}
-	if operator == "" {
-		return Selector{}, p.fault("one of =, !=, =~ and !~ is missing")
-	}
-	p.space()
-	value, err := p.quoted()
-	if err != nil {
-		return Selector{}, err
-	}
-	return New(Any, key, value, operator[0] == '!', operator[len(operator)-1] == '~')
-}
-
-// key reads a name, which is quoted if it has other characters than letters, digits, and some signs.
-func (p *parser) key() (string, error) {
-	if strings.HasPrefix(p.rest(), `"`) {
-		return p.quoted()
-	}
-	end := strings.IndexFunc(p.rest(), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-/:", r)
-	})
-	if end <= 0 {
-		return "", p.fault("a name is missing")
-	}
-	key := p.rest()[:end]
-	p.at += end
-	return key, nil
-}
-
-// quoted reads a string as Go writes it.
-func (p *parser) quoted() (string, error) {
-	quoted, err := strconv.QuotedPrefix(p.rest())
-	if err != nil {
-		return "", p.fault("a quoted text is missing or does not end")
-	}
-	p.at += len(quoted)
-	text, err := strconv.Unquote(quoted)
-	if err != nil {
-		return "", p.fault("a quoted text cannot be read")
-	}
-	return text, nil
 }

@@ -92,8 +92,9 @@ func TestParse(t *testing.T) {
 		assert.Empty(t, all)
 	}
 	for text, want := range map[string]string{
-		"{service_name=": "a quoted text is missing or does not end at position 15", "{": "a name is missing", "a": "does not begin with {", `{a"b"}`: "one of =",
-		`{a="b" c="d"}`: "a comma or } is missing", `{a="b"}x`: "there is text after }", `{a="b}`: "a quoted text", `{a=~"("}`: "cannot read the regular expression",
+		"{service_name=": "does not begin with { and end with }", "{": "does not begin", "a": "does not begin", "}": "does not begin", `{a="b"}x`: "does not begin",
+		"{service_name=}": `such as pod=~"a.*", and a comma before the next, not "service_name="`, `{a"b"}`: `not "a\"b\""`, `{a="b" c="d"}`: `not "a=\"b\" c=`,
+		`{a="b", ,}`: `not ","`, `{a="b}`: `not "a=\"b"`, "{a=\"b\n\"}": "cannot read the quoted text", `{a="\d"}`: "cannot read the quoted text", `{a=~"("}`: "cannot read the regular expression",
 		`{a=~"(abcd{30}){30}"}`: "more than 500 steps", `{a=~"` + strings.Repeat("a", 1025) + `"}`: "has 1025 bytes, the limit is 1024",
 		"{" + strings.Repeat(`a="b",`, 33) + "}": "33 selectors are given, the limit is 32",
 		"{" + strings.Repeat(`a=~"b",`, 9) + "}": "9 regular expressions are given, the limit is 8",
