@@ -9,8 +9,12 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // TestMain limits the stack, so that unlimited recursion ends the tests.
@@ -113,4 +117,31 @@ func inner(v pcommon.Value) pcommon.Value {
 		return v.Slice().AppendEmpty()
 	}
 	return v.Map().PutEmpty("k")
+}
+
+func TestTooDeep(t *testing.T) {
+	for _, raw := range []any{nil, "text", 7, []byte("bytes"), []any{}, map[string]any{"a": []any{1, map[string]any{}}}} {
+		assert.False(t, TooDeep(value(t, raw)))
+	}
+	assert.False(t, TooDeep(profiletest.Nest(pcommon.NewValueEmpty(), MaxDepth)))
+	assert.True(t, TooDeep(profiletest.Nest(pcommon.NewValueEmpty(), MaxDepth+1)))
+	assert.True(t, TooDeep(profiletest.Nest(pcommon.NewValueEmpty(), 1_000_000)))
+
+	list := pcommon.NewValueSlice()
+	list.Slice().AppendEmpty().SetInt(1)
+	profiletest.Nest(list.Slice().AppendEmpty(), MaxDepth)
+	assert.True(t, TooDeep(list), "one item suffices")
+}
+
+func TestCheck(t *testing.T) {
+	attributes := pcommon.NewMap()
+	attributes.PutStr("a", "text")
+	profiletest.Nest(attributes.PutEmpty("b"), MaxDepth)
+	require.NoError(t, Check(attributes))
+	profiletest.Nest(attributes.PutEmpty("c"), MaxDepth+1)
+	err := Check(attributes)
+	var found *TooDeepError
+	require.ErrorAs(t, err, &found)
+	assert.Equal(t, "c", found.Key)
+	assert.EqualError(t, err, `attribute "c" is too deep: at least 33 lists or maps within one another, the limit is 32`)
 }
