@@ -107,7 +107,7 @@ func (b *Builder) Len() Lengths {
 		Functions:  len(b.functions),
 		Mappings:   len(b.mappings),
 		Locations:  len(b.locations),
-		Stacks:     b.stacks.Len(),
+		Stacks:     b.stacks.len(),
 		Attributes: len(b.attributes),
 		Links:      len(b.links),
 	}
@@ -122,8 +122,8 @@ func (b *Builder) NumLinks() int { return len(b.links) }
 // StringAt returns string i.
 func (b *Builder) StringAt(i int32) string { return b.strings[i] }
 
-// LinesAt returns the lines of location i. They are valid until the next call that adds a location.
-func (b *Builder) LinesAt(i int32) []Line {
+// linesAt returns the lines of location i. They are valid until the next call that adds a location.
+func (b *Builder) linesAt(i int32) []Line {
 	start := 0
 	if i > 0 {
 		start = b.linesEnds[i-1]

@@ -32,7 +32,7 @@ func requireSame(t require.TestingT, want *tables, b *Builder) {
 	}
 	for i, want := range want.locations.entries {
 		location, attributes := b.locations[i], b.locationAttributes.at(i)
-		lines := append([]Line(nil), b.LinesAt(int32(i))...)
+		lines := append([]Line(nil), b.linesAt(int32(i))...)
 		require.Equal(t, want, locationValue{location, lines, append([]int32(nil), attributes...)})
 	}
 	for i, s := range want.stacks.entries {

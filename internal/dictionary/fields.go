@@ -10,10 +10,10 @@ import (
 
 // Visit visits the indices in a part of a message, with a rule for each table. Create it with [NewVisit]. It writes only
 // what changes, so a message can be read-only.
-type Visit [NumTables]Rule
+type Visit [NumTables]rule
 
-// Rule says what a Visit does with the indices of one table.
-type Rule struct {
+// rule says what a Visit does with the indices of one table.
+type rule struct {
 	// Known, if set, has the entries that the Visit leaves out.
 	Known []bool
 	// Mark marks each visited entry in Known, so that the Visit leaves it out from then on.
@@ -39,7 +39,7 @@ func NewVisit(others func(t Table, i int32) int32) *Visit {
 }
 
 // next returns the new index for an index.
-func (r *Rule) next(i int32) int32 {
+func (r *rule) next(i int32) int32 {
 	if uint(i) < uint(len(r.To)) {
 		return r.To[i]
 	}
@@ -49,7 +49,7 @@ func (r *Rule) next(i int32) int32 {
 // ask returns the new index for an index that To does not have. It is not inlined, so that next can be.
 //
 //go:noinline
-func (r *Rule) ask(i int32) int32 {
+func (r *rule) ask(i int32) int32 {
 	if uint(i) < uint(len(r.Known)) {
 		if r.Known[i] {
 			return i
@@ -65,7 +65,7 @@ func (r *Rule) ask(i int32) int32 {
 	return r.others(r.table, i)
 }
 
-func (r *Rule) list(list pcommon.Int32Slice) {
+func (r *rule) list(list pcommon.Int32Slice) {
 	if list.Len() > 0 {
 		r.items(list)
 	}
@@ -74,7 +74,7 @@ func (r *Rule) list(list pcommon.Int32Slice) {
 // items is not inlined, so that list can be.
 //
 //go:noinline
-func (r *Rule) items(list pcommon.Int32Slice) {
+func (r *rule) items(list pcommon.Int32Slice) {
 	if r.List != nil {
 		r.List(list)
 		return

@@ -75,7 +75,7 @@ func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
 	h := l.hash(lines, attributes)
 	entry, slot := b.locationIndex.first(h)
 	for ; entry >= 0; entry, slot = b.locationIndex.next(h, slot) {
-		if b.locations[entry] == l && slices.Equal(b.LinesAt(entry), lines) &&
+		if b.locations[entry] == l && slices.Equal(b.linesAt(entry), lines) &&
 			slices.Equal(b.locationAttributes.at(int(entry)), attributes) {
 			return entry
 		}

@@ -72,8 +72,8 @@ func (t *ListTable) Reset(n int) {
 // grow makes room for n more indices in new lists.
 func (t *ListTable) grow(n int) { t.lists.items = slices.Grow(t.lists.items, n) }
 
-// Len returns the number of lists.
-func (t *ListTable) Len() int { return t.lists.len() }
+// len returns the number of lists.
+func (t *ListTable) len() int { return t.lists.len() }
 
 // Index returns the number of a list. It does not keep the list.
 func (t *ListTable) Index(list []int32) int32 {

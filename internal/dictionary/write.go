@@ -51,7 +51,7 @@ func (b *Builder) writeLocations(table pprofile.LocationSlice) {
 		to.SetAddress(l.Address)
 		to.SetMappingIndex(l.Mapping)
 		setIndices(to.AttributeIndices(), b.locationAttributes.at(i))
-		lines := b.LinesAt(int32(i))
+		lines := b.linesAt(int32(i))
 		if len(lines) == 0 {
 			continue
 		}
@@ -67,8 +67,8 @@ func (b *Builder) writeLocations(table pprofile.LocationSlice) {
 }
 
 func (b *Builder) writeStacks(table pprofile.StackSlice) {
-	table.EnsureCapacity(b.stacks.Len())
-	for i := range b.stacks.Len() {
+	table.EnsureCapacity(b.stacks.len())
+	for i := range b.stacks.len() {
 		setIndices(table.AppendEmpty().LocationIndices(), b.stacks.At(int32(i)))
 	}
 }

@@ -21,7 +21,7 @@ func (n *counts) bytes() int64 {
 	return int64(n.sampleTypes)*sizeOf[ValueType]() + int64(n.samples)*sizeOf[Sample]() + int64(n.locationIDs+n.values)*8 +
 		int64(n.labels)*sizeOf[Label]() + int64(n.mappings)*sizeOf[Mapping]() + int64(n.locations)*sizeOf[Location]() +
 		int64(n.lines)*sizeOf[Line]() + int64(n.functions)*sizeOf[Function]() + int64(n.strings)*sizeOf[span]() +
-		int64(n.comments)*4 + int64(n.repeats)*sizeOf[Repeat]()
+		int64(n.comments)*4 + int64(n.repeats)*sizeOf[repeat]()
 }
 
 func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }

@@ -23,7 +23,7 @@ type Profile struct {
 	Functions   []Function
 	Comments    []uint32
 	// Repeats has an entry for each sample after ReadRepeats. After Read it is empty.
-	Repeats []Repeat
+	Repeats []repeat
 
 	DropFrames, KeepFrames uint32
 	TimeNanos              int64

@@ -5,9 +5,9 @@ package pprofwire
 
 import "bytes"
 
-// Repeat says which parts of a sample are equal to those of an earlier sample. A field is the index of that sample plus one,
+// repeat says which parts of a sample are equal to those of an earlier sample. A field is the index of that sample plus one,
 // or 0 if the sample has this part itself.
-type Repeat struct {
+type repeat struct {
 	Locations, Labels uint32
 }
 
@@ -66,14 +66,14 @@ func usualParts(b []byte) (locations, values int) {
 func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits) error {
 	locations, values := usualParts(b)
 	if locations == 0 {
-		if err := push(p, &p.Repeats, Repeat{}, limits); err != nil {
+		if err := push(p, &p.Repeats, repeat{}, limits); err != nil {
 			return err
 		}
 		return p.readParts(b, sample, limits)
 	}
 	ids, labels := b[2:locations], b[values:]
 	known, last := p.repeats.slot(ids), &p.repeats.labels
-	repeated := Repeat{0, last.sample}
+	repeated := repeat{0, last.sample}
 	if bytes.Equal(p.raw[known.start:known.end], ids) {
 		repeated.Locations = known.sample
 	} else if err := p.readLocationIDs(ids, int(sample.LocationsEnd)+min(limits.LocationsPerSample, len(b)), limits); err != nil {
@@ -116,7 +116,7 @@ func (p *Profile) readAgain(b []byte, sample Sample, unknownFields int, limits *
 	p.Values = p.Values[:sample.ValuesEnd]
 	p.Labels = p.Labels[:sample.LabelsEnd]
 	p.UnknownFields = unknownFields
-	if err := push(p, &p.Repeats, Repeat{}, limits); err != nil {
+	if err := push(p, &p.Repeats, repeat{}, limits); err != nil {
 		return err
 	}
 	return p.readParts(b, sample, limits)

@@ -24,27 +24,27 @@ func TestRepeats(t *testing.T) {
 	value := proto{}.packed(2, 1<<20)
 	for name, test := range map[string]struct {
 		samples []proto
-		want    []Repeat
+		want    []repeat
 	}{
-		"all of it":           {[]proto{ids.with(value).with(label), ids.with(value).with(label)}, []Repeat{{}, {1, 1}}},
-		"another value":       {[]proto{ids.with(value).with(label), ids.packed(2, 5).with(label)}, []Repeat{{}, {1, 1}}},
-		"no values":           {[]proto{ids.with(label), ids.with(label)}, []Repeat{{}, {1, 1}}},
-		"no labels":           {[]proto{ids, ids}, []Repeat{{}, {1, 0}}},
-		"locations only":      {[]proto{ids.with(label), ids.with(other)}, []Repeat{{}, {1, 0}}},
-		"labels only":         {[]proto{ids.with(label), proto{}.packed(1, 9).with(label)}, []Repeat{{}, {0, 1}}},
-		"of the last labels":  {[]proto{ids.with(label), ids.with(other), ids.with(label)}, []Repeat{{}, {1, 0}, {1, 0}}},
-		"of the first stack":  {[]proto{ids, proto{}.packed(1, 9), ids}, []Repeat{{}, {}, {1, 0}}},
-		"fewer labels":        {[]proto{ids.with(label).with(other), ids.with(label), ids.with(label)}, []Repeat{{}, {1, 0}, {1, 2}}},
-		"a prefix":            {[]proto{ids, proto{}.packed(1, 7, 300)}, []Repeat{{}, {}}},
-		"locations twice":     {[]proto{ids.with(ids), ids.with(ids), ids}, []Repeat{{}, {}, {}}},
-		"one location more":   {[]proto{ids, ids.number(1, 9), ids}, []Repeat{{}, {}, {1, 0}}},
-		"locations last":      {[]proto{ids.with(label), ids.with(label).with(ids), ids.with(label)}, []Repeat{{}, {}, {1, 1}}},
-		"a value behind":      {[]proto{ids.with(label).with(value), ids.with(label).with(value)}, []Repeat{{}, {1, 0}}},
-		"values by one":       {[]proto{ids.number(2, 5).with(label), ids.number(2, 5).with(label)}, []Repeat{{}, {1, 0}}},
-		"unknown fields":      {[]proto{ids.with(odd), ids.with(odd)}, []Repeat{{}, {1, 0}}},
-		"locations by one":    {[]proto{proto{}.numbers(1, 7, 8), proto{}.numbers(1, 7, 8)}, []Repeat{{}, {}}},
-		"no locations":        {[]proto{label, label, proto{}.packed(1), {}}, []Repeat{{}, {}, {}, {}}},
-		"locations are short": {[]proto{proto{}.packed(1, 7), proto{}.packed(1, 7)}, []Repeat{{}, {1, 0}}},
+		"all of it":           {[]proto{ids.with(value).with(label), ids.with(value).with(label)}, []repeat{{}, {1, 1}}},
+		"another value":       {[]proto{ids.with(value).with(label), ids.packed(2, 5).with(label)}, []repeat{{}, {1, 1}}},
+		"no values":           {[]proto{ids.with(label), ids.with(label)}, []repeat{{}, {1, 1}}},
+		"no labels":           {[]proto{ids, ids}, []repeat{{}, {1, 0}}},
+		"locations only":      {[]proto{ids.with(label), ids.with(other)}, []repeat{{}, {1, 0}}},
+		"labels only":         {[]proto{ids.with(label), proto{}.packed(1, 9).with(label)}, []repeat{{}, {0, 1}}},
+		"of the last labels":  {[]proto{ids.with(label), ids.with(other), ids.with(label)}, []repeat{{}, {1, 0}, {1, 0}}},
+		"of the first stack":  {[]proto{ids, proto{}.packed(1, 9), ids}, []repeat{{}, {}, {1, 0}}},
+		"fewer labels":        {[]proto{ids.with(label).with(other), ids.with(label), ids.with(label)}, []repeat{{}, {1, 0}, {1, 2}}},
+		"a prefix":            {[]proto{ids, proto{}.packed(1, 7, 300)}, []repeat{{}, {}}},
+		"locations twice":     {[]proto{ids.with(ids), ids.with(ids), ids}, []repeat{{}, {}, {}}},
+		"one location more":   {[]proto{ids, ids.number(1, 9), ids}, []repeat{{}, {}, {1, 0}}},
+		"locations last":      {[]proto{ids.with(label), ids.with(label).with(ids), ids.with(label)}, []repeat{{}, {}, {1, 1}}},
+		"a value behind":      {[]proto{ids.with(label).with(value), ids.with(label).with(value)}, []repeat{{}, {1, 0}}},
+		"values by one":       {[]proto{ids.number(2, 5).with(label), ids.number(2, 5).with(label)}, []repeat{{}, {1, 0}}},
+		"unknown fields":      {[]proto{ids.with(odd), ids.with(odd)}, []repeat{{}, {1, 0}}},
+		"locations by one":    {[]proto{proto{}.numbers(1, 7, 8), proto{}.numbers(1, 7, 8)}, []repeat{{}, {}}},
+		"no locations":        {[]proto{label, label, proto{}.packed(1), {}}, []repeat{{}, {}, {}, {}}},
+		"locations are short": {[]proto{proto{}.packed(1, 7), proto{}.packed(1, 7)}, []repeat{{}, {1, 0}}},
 	} {
 		var m proto
 		for _, sample := range test.samples {
@@ -73,7 +73,7 @@ func TestRepeatsAreReset(t *testing.T) {
 	var p Profile
 	for range 2 {
 		require.NoError(t, p.ReadRepeats(raw, anySize))
-		assert.Equal(t, []Repeat{{}, {1, 0}}, p.Repeats)
+		assert.Equal(t, []repeat{{}, {1, 0}}, p.Repeats)
 		assert.Equal(t, []uint64{7}, p.LocationIDs)
 		require.NoError(t, p.Read(raw, anySize))
 		assert.Empty(t, p.Repeats)

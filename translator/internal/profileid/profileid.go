@@ -56,8 +56,8 @@ func (h Hash) Bytes(b []byte) {
 	}
 }
 
-// Text adds a string, prefixed with its length.
-func (h Hash) Text(s string) {
+// text adds a string, prefixed with its length.
+func (h Hash) text(s string) {
 	h.Number(uint64(len(s)))
 	if h.makeSpace(len(s)) {
 		h.state.pending = append(h.state.pending, s...)
@@ -102,7 +102,7 @@ func (h Hash) Attributes(m pcommon.Map) {
 	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
 	h.Number(uint64(len(pairs)))
 	for _, p := range pairs {
-		h.Text(p.key)
+		h.text(p.key)
 		h.value(p.value)
 	}
 }
@@ -119,7 +119,7 @@ func (h Hash) value(v pcommon.Value) {
 	case pcommon.ValueTypeMap:
 		h.Attributes(v.Map())
 	case pcommon.ValueTypeStr:
-		h.Text(v.Str())
+		h.text(v.Str())
 	default:
 		var buffer [64]byte
 		h.Bytes(attributevalue.AppendText(buffer[:0], v, math.MaxInt)) // without a limit: a shortened value could equal another one

@@ -69,15 +69,15 @@ func TestClone(t *testing.T) {
 	for _, size := range []int{0, 1, 8, 500, 512, 600, 5000} {
 		start := strings.Repeat("x", size)
 		original, whole, other := NewHash(), NewHash(), NewHash()
-		original.Text(start)
+		original.text(start)
 		clone := original.Clone()
-		original.Text("other")
-		clone.Text("end")
+		original.text("other")
+		clone.text("end")
 		for _, text := range []string{start, "end"} {
-			whole.Text(text)
+			whole.text(text)
 		}
 		for _, text := range []string{start, "other"} {
-			other.Text(text)
+			other.text(text)
 		}
 		assert.Equal(t, whole.IDs(), clone.IDs(), size)
 		assert.Equal(t, other.IDs(), original.IDs(), size)
