@@ -50,22 +50,12 @@ func used(b *memory.Budget) int64 {
 // enough is more memory than a small request needs, compression included.
 const enough = 8 << 20
 
-// take reserves bytes of a budget, also those that are kept for ordinary requests.
-func take(t *testing.T, budget *memory.Budget, bytes int64) *memory.Reservation {
-	t.Helper()
-	r, err := budget.Reserve(t.Context(), 0)
-	require.NoError(t, err)
-	r.Accept()
-	require.NoError(t, r.Grow(t.Context(), bytes))
-	return r
-}
-
 // TestMemoryIsExhausted: other requests have the memory, so that the sender gets a retryable error.
 func TestMemoryIsExhausted(t *testing.T) {
 	for _, held := range []int64{enough, enough - 512<<10} { // nothing is left, or enough for all but the compression
 		host := newBudgetHost(enough, time.Millisecond)
 		f := newFixtureAt(t, host, nil)
-		other := take(t, host.budget, held)
+		other := budgettest.Hold(t, host.budget, held)
 		err := f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
 		require.ErrorIs(t, err, memory.ErrExhausted)
 		assert.False(t, consumererror.IsPermanent(err))
@@ -116,7 +106,7 @@ func TestMemoryBehindAQueue(t *testing.T) {
 		cfg.RetryConfig.Enabled = true
 		cfg.RetryConfig.InitialInterval = time.Millisecond
 	})
-	others, message := take(t, host.budget, enough-64<<10), take(t, host.budget, 32<<10)
+	others, message := budgettest.Hold(t, host.budget, enough-64<<10), budgettest.Hold(t, host.budget, 32<<10)
 	require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), message), deliverytest.CPU(t, "a")))
 	message.Release()
 	time.Sleep(20 * time.Millisecond)
@@ -191,7 +181,7 @@ func TestMemoryOfHTTP(t *testing.T) {
 			s := newSink(t, nil)
 			host := newBudgetHost(enough, time.Millisecond)
 			p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = format })
-			other := take(t, host.budget, enough-512<<10)
+			other := budgettest.Hold(t, host.budget, enough-512<<10)
 			pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
 			err := p.ConsumeProfiles(t.Context(), pd)
 			require.ErrorIs(t, err, memory.ErrExhausted)
@@ -223,7 +213,7 @@ func TestMemoryOfSomeProfiles(t *testing.T) {
 				s := newSink(t, nil)
 				host := newBudgetHost(size, time.Millisecond)
 				p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = format })
-				other := take(t, host.budget, size-free)
+				other := budgettest.Hold(t, host.budget, size-free)
 				err := p.ConsumeProfiles(t.Context(), pd)
 				other.Release()
 				if err == nil {

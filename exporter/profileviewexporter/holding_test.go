@@ -25,7 +25,6 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
@@ -150,14 +149,4 @@ func hostile(samples, depth, functions, nameBytes, labels, lines int) *profile.P
 		p.Sample = append(p.Sample, s)
 	}
 	return p
-}
-
-// occupied returns a reservation of a part of a budget that one request cannot have.
-func occupied(tb testing.TB, b *memory.Budget, bytes int64) *memory.Reservation {
-	tb.Helper()
-	r, err := b.Reserve(tb.Context(), 0)
-	require.NoError(tb, err)
-	r.Accept()
-	require.NoError(tb, r.Grow(tb.Context(), bytes))
-	return r
 }

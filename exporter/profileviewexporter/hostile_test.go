@@ -188,7 +188,7 @@ func TestServerBudget(t *testing.T) {
 	d := newHolding(t, 4<<20)
 	d.holdHostile(t, hostile(1000, 10, 500, 10, 0, 1), "a")
 	d.pages.budget = memory.New(4<<20, time.Millisecond)
-	others := occupied(t, d.pages.budget, 4<<20)
+	others := budgettest.Hold(t, d.pages.budget, 4<<20)
 	paths := []string{"/profiles/s/samples", "/pgo/s", "/functions?" + selecting(hostileID, "{}"), "/download/svg?" + selecting(hostileID, "{}")}
 	const graph = `{"profileTypeID":"` + hostileID + `"}`
 	for _, path := range append([]string{"/plain", "/profiles"}, paths...) {
@@ -220,7 +220,7 @@ func TestServerClientLeaves(t *testing.T) {
 	d.pages.budget = memory.New(1<<30, time.Minute)
 	for _, path := range []string{"/profiles/s/samples?window=1h", "/pgo/s", "/functions?" + selecting(hostileID, "{}")} {
 		ctx, leave := context.WithCancel(t.Context())
-		others := occupied(t, d.pages.budget, 1<<30-leastWork)
+		others := budgettest.Hold(t, d.pages.budget, 1<<30-leastWork)
 		left := make(chan struct{})
 		go func() { // It has begun, and waits for memory.
 			defer close(left)
@@ -248,7 +248,7 @@ func TestServerShutdownWhileAnswering(t *testing.T) {
 	require.NoError(t, d.start(t.Context(), budgettest.NewHost(memory)))
 	d.holdHostile(t, hostile(10, 10, 10, 10, 0, 1), "a")
 	d.pages.working <- struct{}{} // one is being drawn
-	others := occupied(t, memory, 1<<30)
+	others := budgettest.Hold(t, memory, 1<<30)
 	ended := make(chan error)
 	go func() { // one waits for memory
 		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, "http://"+d.cfg.HTTP.NetAddr.Endpoint+"/functions?"+selecting(hostileID, "{}"), http.NoBody)

@@ -19,6 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
 // Without a wait, a request is refused only if no place is free.
@@ -38,7 +39,7 @@ func TestAcquireWithoutWaiting(t *testing.T) {
 func TestEndedRequestHasNoAnswer(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	d.pages.budget = memory.New(64<<20, time.Hour)
-	others := occupied(t, d.pages.budget, 64<<20)
+	others := budgettest.Hold(t, d.pages.budget, 64<<20)
 	running, stop := context.WithCancel(t.Context())
 	server := httptest.NewUnstartedServer(d.pages.handler())
 	server.Config.BaseContext = func(net.Listener) context.Context { return running }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
 // labelled returns a profile whose samples have the labels region=eu (1), region=us and size=4096 (10), and none (100).
@@ -148,7 +149,7 @@ func TestExpressionsAreReserved(t *testing.T) {
 		"/functions?" + selecting(hostileID, query), "/plain?query=" + url.QueryEscape(query),
 	} {
 		d.pages.budget = memory.New(64<<20, 0)
-		others := occupied(t, d.pages.budget, d.pages.budget.Size()-leastWork-2*expressionBytes)
+		others := budgettest.Hold(t, d.pages.budget, d.pages.budget.Size()-leastWork-2*expressionBytes)
 		assert.Equal(t, http.StatusServiceUnavailable, d.get(t, path).Code, path)
 		others.Release()
 		assert.Less(t, d.get(t, path).Code, http.StatusInternalServerError, path)

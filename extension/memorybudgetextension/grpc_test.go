@@ -27,6 +27,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
 const exportLogs = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
@@ -112,7 +114,7 @@ func TestGRPCRefusals(t *testing.T) {
 func TestGRPCExhausted(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
 	connection := r.dial(t)
-	all := holdAll(t, r.MemoryBudget())
+	all := budgettest.Hold(t, r.MemoryBudget(), r.MemoryBudget().Size())
 	for _, compression := range []string{"", "gzip"} {
 		err := send(t.Context(), connection, marshaled(t, records(1, 1)), compression)
 		found := status.Convert(err)

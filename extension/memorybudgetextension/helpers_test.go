@@ -28,7 +28,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
 
@@ -176,14 +175,4 @@ func sumOf(metric metricdata.Metrics, reason string) (sum int64) {
 		}
 	}
 	return sum
-}
-
-// holdAll reserves a whole budget.
-func holdAll(t *testing.T, budget *memory.Budget) *memory.Reservation {
-	t.Helper()
-	all, err := budget.Reserve(t.Context(), 0)
-	require.NoError(t, err)
-	all.Accept()
-	require.NoError(t, all.Grow(t.Context(), budget.Size()))
-	return all
 }

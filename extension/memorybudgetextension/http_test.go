@@ -29,6 +29,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
@@ -161,7 +162,7 @@ func TestHTTPRefusals(t *testing.T) {
 // TestHTTPExhausted: a request gets a retryable error while others hold the whole budget.
 func TestHTTPExhausted(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
-	all := holdAll(t, r.MemoryBudget())
+	all := budgettest.Hold(t, r.MemoryBudget(), r.MemoryBudget().Size())
 	answer := r.post(t, protoType, "", marshaled(t, records(1, 1)))
 	assert.Equal(t, 503, answer.code)
 	assert.Equal(t, "1", answer.Get("Retry-After"))

@@ -102,12 +102,9 @@ func TestTooLargeForTheBudget(t *testing.T) {
 // TestExhaustedBudget: the error is retryable, and nothing is passed on.
 func TestExhaustedBudget(t *testing.T) {
 	shared := memory.New(1<<20, 0)
-	other, err := shared.Reserve(t.Context(), 0)
-	require.NoError(t, err)
-	other.Accept()
-	require.NoError(t, other.Grow(t.Context(), 1<<20))
+	other := budgettest.Hold(t, shared, 1<<20)
 	translator := startWith(t, shared)
-	err = translator.Translate(t.Context(), textLogs(100), func(context.Context, pprofile.Profiles, *splunk.Result) error {
+	err := translator.Translate(t.Context(), textLogs(100), func(context.Context, pprofile.Profiles, *splunk.Result) error {
 		assert.Fail(t, "passed on")
 		return nil
 	})

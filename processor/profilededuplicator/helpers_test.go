@@ -195,11 +195,7 @@ func (f *fixture) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) err
 func exhausted(tb testing.TB) *memory.Reservation {
 	tb.Helper()
 	budget := memory.New(1<<30, time.Second)
-	others, err := budget.Reserve(tb.Context(), 0)
-	require.NoError(tb, err)
-	others.Accept()
-	require.NoError(tb, others.Grow(tb.Context(), 1<<30-1))
-	tb.Cleanup(others.Release)
+	tb.Cleanup(budgettest.Hold(tb, budget, 1<<30-1).Release)
 	rest, err := budget.Reserve(tb.Context(), 1)
 	require.NoError(tb, err)
 	return rest

@@ -30,11 +30,7 @@ func used(b *memory.Budget) int64 {
 // holdAllBut reserves all of a budget but so many bytes.
 func holdAllBut(t *testing.T, b *memory.Budget, free int64) *memory.Reservation {
 	t.Helper()
-	r, err := b.Reserve(t.Context(), 0)
-	require.NoError(t, err)
-	r.Accept()
-	require.NoError(t, r.Grow(t.Context(), b.Size()-free))
-	return r
+	return budgettest.Hold(t, b, b.Size()-free)
 }
 
 // TestReadAboveBudget: reading stops at the limit of the budget.

@@ -8,24 +8,21 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
 // TestNoMemoryForACopy: without memory for a copy, the whole request is retried.
 func TestNoMemoryForACopy(t *testing.T) {
 	const size = 8 << 20
 	b := memory.New(size, time.Millisecond)
-	full, err := b.Reserve(t.Context(), 0)
-	require.NoError(t, err)
-	full.Accept()
-	require.NoError(t, full.Grow(t.Context(), size))
+	full := budgettest.Hold(t, b, size)
 	defer full.Release()
 	ctx := memory.NewContext(t.Context(), full)
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
-	_, _, err = deliverTo(ctx, pd, failing("b"))
+	_, _, err := deliverTo(ctx, pd, failing("b"))
 	assert.Equal(t, errDisk, err)
 	progress := Begin(ctx, pd)
 	defer progress.Release()

@@ -5,6 +5,9 @@
 package budgettest // import "github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 
 import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -31,3 +34,12 @@ func (h Host) GetExtensions() map[component.ID]component.Component { return h }
 
 // NewHost returns a host whose only extension provides a budget.
 func NewHost(b *memory.Budget) Host { return Host{ID: &Extension{Budget: b}} }
+
+// Hold reserves bytes of a budget, also those that one request cannot have.
+func Hold(tb testing.TB, b *memory.Budget, bytes int64) *memory.Reservation {
+	tb.Helper()
+	r := b.Begin()
+	r.Accept()
+	require.NoError(tb, r.Grow(tb.Context(), bytes))
+	return r
+}
