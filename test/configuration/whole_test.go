@@ -54,8 +54,11 @@ func TestWholeSchema(t *testing.T) {
 			definitions[name] = converted(t, load[schema](t, file))
 			own["^"+load[struct{ Type string }](t, filepath.Join(filepath.Dir(file), "metadata.yaml")).Type+"(/.+)?$"] = object{"$ref": "#/$defs/" + name}
 		}
-		own["^[a-zA-Z][0-9a-zA-Z_]*(/.+)?$"] = object{"type": []string{"object", "null"}}
-		properties[class+"s"] = object{"type": []string{"object", "null"}, "patternProperties": own, "additionalProperties": false}
+		// Not a pattern for the others: of several, language servers apply the first that matches.
+		properties[class+"s"] = object{
+			"type": []string{"object", "null"}, "patternProperties": own, "additionalProperties": object{"type": []string{"object", "null"}},
+			"propertyNames": object{"pattern": "^[a-zA-Z][0-9a-zA-Z_]*(/.+)?$"},
+		}
 	}
 	text, err := json.MarshalIndent(object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Configuration of otelcol-pprof",
