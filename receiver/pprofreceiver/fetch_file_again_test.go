@@ -51,24 +51,6 @@ func TestFileDirectoryAway(t *testing.T) {
 	assert.Len(t, f.missing, 1)
 }
 
-// TestFileForgotten: the receiver forgets files that it has deleted or moved itself, also the last one of a directory.
-func TestFileForgotten(t *testing.T) {
-	done := t.TempDir()
-	for name, change := range map[string]func(*FileConfig){
-		"delete": func(cfg *FileConfig) { cfg.DeleteAfterRead = true },
-		"move":   func(cfg *FileConfig) { cfg.MoveTo = done },
-	} {
-		directory := t.TempDir()
-		r := runFiles(t, componenttest.NewNopHost(), directory, change)
-		put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
-		require.Equal(t, 1, r.round(t), name)
-		require.Equal(t, 1, r.round(t), name)
-		f := r.receiver.sections[0].(*files)
-		assert.Empty(t, f.state.read, name)
-		assert.Empty(t, f.missing, name)
-	}
-}
-
 // TestFileMovedSpelling: moved files are not read again, however the pattern and move_to spell the directory.
 func TestFileMovedSpelling(t *testing.T) {
 	for name, spell := range map[string]func(directory, link string) (include, moveTo string){

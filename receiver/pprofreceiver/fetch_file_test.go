@@ -166,50 +166,55 @@ func TestFileFromTheFuture(t *testing.T) {
 	require.Equal(t, 1, r.round(t))
 }
 
-// TestFileDeleted: only files that were accepted are deleted.
-func TestFileDeleted(t *testing.T) {
-	body := plain(t, cpuProfile(1))
-	directory := t.TempDir()
-	good := put(t, body, directory, "good.pb.gz")
-	bad := put(t, []byte("garbage"), directory, "bad.pb.gz")
-	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.DeleteAfterRead = true })
-	require.Equal(t, 1, r.round(t))
-	assert.NoFileExists(t, good)
-	assert.FileExists(t, bad)
-	put(t, body, directory, "good.pb.gz")
-	require.Equal(t, 2, r.round(t))
-	assert.Equal(t, map[string]int64{"ok": 2, "malformed": 1}, r.fetches(), "an invalid file is tried once")
-	put(t, body, directory, "bad.pb.gz")
-	assert.Equal(t, 3, r.round(t))
+// afterwards has what can be done with a file that was accepted. done is the directory for files that are moved.
+func afterwards(done string) map[string]func(*FileConfig) {
+	return map[string]func(*FileConfig){
+		"delete": func(cfg *FileConfig) { cfg.DeleteAfterRead = true },
+		"move":   func(cfg *FileConfig) { cfg.MoveTo = done },
+	}
 }
 
-// TestFileMoved: only files that were accepted are moved.
-func TestFileMoved(t *testing.T) {
-	directory := t.TempDir()
-	done := filepath.Join(directory, "done")
-	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.MoveTo = done })
-	for i := range 3 {
-		put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
-		require.Equal(t, i+1, r.round(t))
+// TestFileAfterwards: files that were accepted are deleted or moved, and forgotten, also the last one of a directory. One that is refused
+// is tried once. Moved files are not read again, although the pattern matches them.
+func TestFileAfterwards(t *testing.T) {
+	for name := range afterwards("") {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			done := filepath.Join(directory, "done")
+			r := runFiles(t, componenttest.NewNopHost(), directory, afterwards(done)[name])
+			for i := range 3 {
+				good := put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
+				require.Equal(t, i+1, r.round(t))
+				assert.NoFileExists(t, good)
+				require.Equal(t, i+1, r.round(t))
+			}
+			f := r.receiver.sections[0].(*files)
+			assert.Empty(t, f.state.read)
+			assert.Empty(t, f.missing)
+			if name == "move" {
+				assert.Equal(t, []string{"x.pb.gz", "x.pb.gz.1", "x.pb.gz.2"}, names(t, done))
+			}
+
+			bad := put(t, []byte("garbage"), directory, "bad.pb.gz")
+			require.Equal(t, 3, r.round(t))
+			require.Equal(t, 3, r.round(t))
+			assert.FileExists(t, bad)
+			assert.Equal(t, map[string]int64{"ok": 3, "malformed": 1}, r.fetches())
+			put(t, plain(t, cpuProfile(1)), directory, "bad.pb.gz")
+			assert.Equal(t, 4, r.round(t))
+		})
 	}
-	bad := put(t, []byte("garbage"), directory, "bad.pb.gz")
-	assert.Equal(t, 3, r.round(t), "moved files are not read again, although the pattern matches them")
-	assert.FileExists(t, bad)
-	assert.Equal(t, []string{"x.pb.gz", "x.pb.gz.1", "x.pb.gz.2"}, names(t, done))
 }
 
 // TestFileReplacedMeanwhile: a version that replaces a file while the next consumer has it is neither deleted nor moved before
 // it was read.
 func TestFileReplacedMeanwhile(t *testing.T) {
-	for name, change := range map[string]func(*FileConfig, string){
-		"delete": func(cfg *FileConfig, _ string) { cfg.DeleteAfterRead = true },
-		"move":   func(cfg *FileConfig, done string) { cfg.MoveTo = done },
-	} {
+	for name := range afterwards("") {
 		t.Run(name, func(t *testing.T) {
 			directory, done := t.TempDir(), t.TempDir()
 			path := put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
 			second := plain(t, cpuProfile(2))
-			r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { change(cfg, done) })
+			r := runFiles(t, componenttest.NewNopHost(), directory, afterwards(done)[name])
 			r.sink.set(func(context.Context) error {
 				put(t, second, path)
 				return nil

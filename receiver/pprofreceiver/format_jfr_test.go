@@ -6,12 +6,10 @@ package pprofreceiver
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"io"
 	"net/http"
 	"testing"
 
-	"github.com/pierrec/lz4/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
@@ -19,15 +17,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 )
-
-func lz4Of(tb testing.TB, r io.Reader) []byte {
-	tb.Helper()
-	var out bytes.Buffer
-	w := lz4.NewWriter(&out)
-	_, err := io.Copy(w, r)
-	require.NoError(tb, errors.Join(err, w.Close()))
-	return out.Bytes()
-}
 
 // zipOf returns a zip with files of these names and the same content.
 func zipOf(tb testing.TB, content func() io.Reader, names ...string) []byte {

@@ -6,16 +6,19 @@ package pprofreceiver
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/golang/snappy"
 	"github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -283,45 +286,53 @@ func plain(tb testing.TB, p *profile.Profile) []byte {
 	return out.Bytes()
 }
 
-func gzipped(tb testing.TB, r io.Reader) []byte {
+// compressed returns what a compressor makes of content.
+func compressed[W io.WriteCloser](tb testing.TB, content io.Reader, compressor func(io.Writer) W) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	writer := gzip.NewWriter(&out)
-	_, err := io.Copy(writer, r)
-	require.NoError(tb, err)
-	require.NoError(tb, writer.Close())
+	writer := compressor(&out)
+	_, err := io.Copy(writer, content)
+	require.NoError(tb, errors.Join(err, writer.Close()))
 	return out.Bytes()
 }
 
-func zstdOf(tb testing.TB, r io.Reader) []byte {
+func gzipped(tb testing.TB, content io.Reader) []byte {
 	tb.Helper()
-	var out bytes.Buffer
-	writer, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
-	require.NoError(tb, err)
-	_, err = io.Copy(writer, r)
-	require.NoError(tb, err)
-	require.NoError(tb, writer.Close())
-	return out.Bytes()
+	return compressed(tb, content, gzip.NewWriter)
 }
 
-func gz(tb testing.TB, b []byte) []byte {
+func zstdOf(tb testing.TB, content io.Reader) []byte {
 	tb.Helper()
-	return gzipped(tb, bytes.NewReader(b))
+	return compressed(tb, content, func(to io.Writer) io.WriteCloser {
+		writer, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1))
+		require.NoError(tb, err)
+		return writer
+	})
 }
 
-func zs(tb testing.TB, b []byte) []byte {
+func lz4Of(tb testing.TB, content io.Reader) []byte {
 	tb.Helper()
-	return zstdOf(tb, bytes.NewReader(b))
+	return compressed(tb, content, lz4.NewWriter)
 }
 
-func zlibOf(tb testing.TB, b []byte) []byte {
+func gz(tb testing.TB, content []byte) []byte {
 	tb.Helper()
-	var out bytes.Buffer
-	writer := zlib.NewWriter(&out)
-	_, err := writer.Write(b)
-	require.NoError(tb, err)
-	require.NoError(tb, writer.Close())
-	return out.Bytes()
+	return gzipped(tb, bytes.NewReader(content))
+}
+
+func zs(tb testing.TB, content []byte) []byte {
+	tb.Helper()
+	return zstdOf(tb, bytes.NewReader(content))
+}
+
+func zlibOf(tb testing.TB, content []byte) []byte {
+	tb.Helper()
+	return compressed(tb, bytes.NewReader(content), zlib.NewWriter)
+}
+
+func snappyFramed(tb testing.TB, content []byte) []byte {
+	tb.Helper()
+	return compressed(tb, bytes.NewReader(content), snappy.NewBufferedWriter)
 }
 
 // asInPprof has the rules of OTLP, without those that valid pprofs can violate.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/golang/snappy"
-	"github.com/pierrec/lz4/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -26,24 +25,8 @@ var encoders = map[string]func(tb testing.TB, content []byte) []byte{
 	"snappy":          func(_ testing.TB, content []byte) []byte { return snappy.Encode(nil, content) },
 	"lz4": func(tb testing.TB, content []byte) []byte {
 		tb.Helper()
-		var out bytes.Buffer
-		w := lz4.NewWriter(&out)
-		require.NoError(tb, w.Apply(lz4.BlockSizeOption(lz4.Block4Mb)))
-		_, err := w.Write(content)
-		require.NoError(tb, err)
-		require.NoError(tb, w.Close())
-		return out.Bytes()
+		return lz4Of(tb, bytes.NewReader(content))
 	},
-}
-
-func snappyFramed(tb testing.TB, content []byte) []byte {
-	tb.Helper()
-	var out bytes.Buffer
-	w := snappy.NewBufferedWriter(&out)
-	_, err := w.Write(content)
-	require.NoError(tb, err)
-	require.NoError(tb, w.Close())
-	return out.Bytes()
 }
 
 // TestEncodings accepts each encoding, and refuses bodies that are invalid, truncated, empty or too large, within the

@@ -4,11 +4,9 @@
 package pprofreceiver
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,25 +43,6 @@ func TestTenantFrom(t *testing.T) {
 		request = request.WithContext(client.NewContext(t.Context(), client.Info{Auth: c.auth}))
 		assert.Equal(t, c.want, c.from.of(request))
 	}
-}
-
-// TestTenantOfAddress: by address, a client that claims to be many tenants is one.
-func TestTenantOfAddress(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
-	r := runWaiting(t, 10*time.Millisecond, func(_ *Config, s *ServerConfig) {
-		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant = 3, 1
-		s.TenantFrom = TenantFromAddress
-	})
-	r.whileProcessed("/v1/pprof", func(context.Context) {
-		entered <- struct{}{}
-		<-release
-	})
-	body := plain(t, cpuProfile(1))
-	first := r.postLater(t, "/v1/pprof", body, tenantHeader, "one")
-	<-entered
-	assert.Equal(t, http.StatusTooManyRequests, r.post(t, "/v1/pprof", body, tenantHeader, "another").status)
-	close(release)
-	require.Equal(t, http.StatusNoContent, (<-first).status)
 }
 
 // TestTenantMetadata: the tenant is passed on, and other headers only with include_metadata.
