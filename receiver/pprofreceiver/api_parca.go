@@ -16,8 +16,10 @@ const labelJob = "job"
 // describeParca sets the resource from labels. Without a label for the service name, it uses the label job, as
 // OpenTelemetry does for Prometheus.
 func describeParca(source *pprof.Source, labels []label.Label) {
-	if job := label.Find(labels, labelJob); job != "" {
-		source.Resource.PutStr(attributeServiceName, job)
+	for _, l := range labels {
+		if l.Name == labelJob && l.Value != "" {
+			source.Resource.PutStr(attributeServiceName, l.Value)
+		}
 	}
 	setFromLabels(source, labels, pyroscopeNames)
 }

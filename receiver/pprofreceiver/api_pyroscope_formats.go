@@ -41,6 +41,9 @@ func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentTyp
 	if err != nil {
 		return nil, err
 	}
+	if isForm {
+		return nil, refusal.New(refusal.UnknownFormat, "format %.32q is not supported in a form, only %q is", name, format.NamePprof)
+	}
 	period := int64(0)
 	if named.TakesType {
 		if period, err = setFromCounts(source, query); err != nil {

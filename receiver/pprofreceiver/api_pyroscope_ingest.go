@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
@@ -50,13 +49,11 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 		return err
 	}
 	boundary, isForm, err := formBoundary(contentType)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !isForm:
+	}
+	if !isForm {
 		return payloads.add(ctx, payload{format: as, content: body, source: source, times: ingestTimes(query)})
-	case format.IsText(as):
-		return refusal.New(refusal.UnknownFormat, "format %.32q is not supported in a form, only %q is", query.Get("format"), format.NamePprof)
 	}
 	return s.readIngestForm(ctx, payloads, body, boundary, source, query)
 }

@@ -30,7 +30,7 @@ func TestRemember(t *testing.T) {
 	c, err := newCollector(nopSettings(), in, nameScrape, "http")
 	require.NoError(t, err)
 	apply := func(one *tracker, samples int) error {
-		message, _, err := in.formats.Pprof(false, "").Decode(plain(t, cpuProfile(samples)), in.newSource())
+		message, _, err := in.formats.Pprof(false, "")(plain(t, cpuProfile(samples)), in.newSource())
 		require.NoError(t, err)
 		one.next.Release()
 		one.next, err = b.Reserve(t.Context(), 6*counterBytes)

@@ -91,7 +91,7 @@ func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload,
 	start := time.Now()
 	m.Clear() // Another payload may have needed too much.
 	p.source.Reserve = m.Reserve
-	profiles, stats, err := p.format.Decode(p.content, p.source)
+	profiles, stats, err := p.format(p.content, p.source)
 	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
 	if err != nil {
 		err = format.RefuseForeign(stats.Begin, err)

@@ -119,7 +119,7 @@ func setFromLabels(source *pprof.Source, labels []label.Label, names map[string]
 		case l.Value == "":
 		case l.Name == nameLabel:
 			source.ProfileName = l.Value
-		case label.Transport(l.Name):
+		case strings.HasPrefix(l.Name, "__"): // It is for the server.
 		case known:
 			source.Resource.PutStr(name, l.Value)
 		case l.Name != attributeServiceName && slices.ContainsFunc(labels[:i], func(o label.Label) bool { return o.Name == l.Name && o.Value != "" }):

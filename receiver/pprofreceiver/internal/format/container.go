@@ -40,42 +40,38 @@ const (
 	zipDecoderBytes = 64 << 10
 )
 
-// containerFormat is a format whose payloads can be in a container.
-type containerFormat struct {
-	content Format
-	// suffix is the end of the name of the only file in a zip that is read.
+// Container returns a format whose payloads can be in a container. suffix is the end of the name of the only file in a zip that is read.
+func (f *Formats) Container(content Format, suffix string) Format {
+	return func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+		unpacker := &unpacker{suffix: suffix, limit: f.limit, work: meter.New(0, source.Reserve)}
+		unpacked, err := unpacker.open(payload)
+		if err != nil {
+			return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: int(min(unpacker.work.Used(), int64(f.limit)))}, err
+		}
+		isContainer := unpacker.work.Used() > 0
+		if isContainer {
+			source.Reserve = unpacker.work.Reserve
+		}
+		profiles, stats, err := content(unpacked, source)
+		if isContainer {
+			// The content can be compressed, and smaller after decompression.
+			stats.InflatedBytes = max(stats.InflatedBytes, len(unpacked))
+		}
+		return profiles, stats, err
+	}
+}
+
+// unpacker unpacks containers.
+type unpacker struct {
 	suffix string
 	// limit is the maximum size of an unpacked payload in bytes.
 	limit int
-}
-
-// Container returns a format whose payloads can be in a container.
-func (f *Formats) Container(content Format, suffix string) Format {
-	return containerFormat{content: content, suffix: suffix, limit: f.limit}
-}
-
-// Decode unpacks a payload and translates the content.
-func (f containerFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	work := meter.New(0, source.Reserve)
-	unpacked, err := f.open(payload, work)
-	if err != nil {
-		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: int(min(work.Used(), int64(f.limit)))}, err
-	}
-	isContainer := work.Used() > 0
-	if isContainer {
-		source.Reserve = work.Reserve
-	}
-	profiles, stats, err := f.content.Decode(unpacked, source)
-	if isContainer {
-		// The content can be compressed, and smaller after decompression.
-		stats.InflatedBytes = max(stats.InflatedBytes, len(unpacked))
-	}
-	return profiles, stats, err
+	work  *meter.Meter
 }
 
 // open returns the content of a payload, which can still be compressed with gzip or zstd. A payload that is no container is returned
 // unchanged. Its memory stays in use.
-func (f containerFormat) open(payload []byte, work *meter.Meter) (content []byte, err error) {
+func (u *unpacker) open(payload []byte) (content []byte, err error) {
 	defer func() {
 		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
@@ -84,20 +80,20 @@ func (f containerFormat) open(payload []byte, work *meter.Meter) (content []byte
 	}()
 	switch {
 	case bytes.HasPrefix(payload, []byte(lz4Magic)):
-		if err := work.Use(lz4DecoderBytes); err != nil {
+		if err := u.work.Use(lz4DecoderBytes); err != nil {
 			return nil, err
 		}
-		return f.read(lz4.NewReader(bytes.NewReader(payload)), work)
+		return u.read(lz4.NewReader(bytes.NewReader(payload)))
 	case bytes.HasPrefix(payload, []byte(zipMagic)):
-		return f.openZip(payload, work)
+		return u.openZip(payload)
 	default:
 		return payload, nil
 	}
 }
 
 // openZip unpacks the only file of a zip that has the suffix.
-func (f containerFormat) openZip(payload []byte, work *meter.Meter) ([]byte, error) {
-	if err := work.Use(zipDecoderBytes + zipFactor*int64(len(payload))); err != nil {
+func (u *unpacker) openZip(payload []byte) ([]byte, error) {
+	if err := u.work.Use(zipDecoderBytes + zipFactor*int64(len(payload))); err != nil {
 		return nil, err
 	}
 	archive, err := zip.NewReader(bytes.NewReader(payload), int64(len(payload)))
@@ -106,31 +102,31 @@ func (f containerFormat) openZip(payload []byte, work *meter.Meter) ([]byte, err
 	}
 	var found *zip.File
 	for _, file := range archive.File {
-		if !strings.HasSuffix(file.Name, f.suffix) {
+		if !strings.HasSuffix(file.Name, u.suffix) {
 			continue
 		}
 		if found != nil {
-			return nil, refusal.New(refusal.Malformed, "the zip has more than one file that ends in %s: %.64q and %.64q", f.suffix, found.Name, file.Name)
+			return nil, refusal.New(refusal.Malformed, "the zip has more than one file that ends in %s: %.64q and %.64q", u.suffix, found.Name, file.Name)
 		}
 		found = file
 	}
 	if found == nil {
-		return nil, refusal.New(refusal.Malformed, "the zip has no file that ends in %s", f.suffix)
+		return nil, refusal.New(refusal.Malformed, "the zip has no file that ends in %s", u.suffix)
 	}
 	from, err := found.Open()
 	if err != nil {
 		return nil, unpackError(err)
 	}
 	defer from.Close()
-	return f.read(from, work)
+	return u.read(from)
 }
 
 // read reads a whole file.
-func (f containerFormat) read(from io.Reader, work *meter.Meter) ([]byte, error) {
-	content, err := inflate.ReadAll(from, f.limit, work)
+func (u *unpacker) read(from io.Reader) ([]byte, error) {
+	content, err := inflate.ReadAll(from, u.limit, u.work)
 	switch {
 	case errors.Is(err, inflate.ErrTooLarge):
-		return nil, refusal.New(refusal.TooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", f.limit, err)
+		return nil, refusal.New(refusal.TooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", u.limit, err)
 	case err != nil:
 		return nil, unpackError(err)
 	}

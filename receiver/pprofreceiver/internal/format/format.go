@@ -14,12 +14,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text"
 )
 
-// Format translates payloads of one format to OTLP profiles. The code that reads a request or a file sets the format of each payload
-// that it adds to a batch.
-type Format interface {
-	// Decode translates one payload. The result must not refer to the payload. An error must have a class, see [refusal.Of].
-	Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
-}
+// Format translates one payload to OTLP profiles. The code that reads a request or a file sets the format of each payload that it adds to
+// a batch. The result must not refer to the payload. An error must have a class, see [refusal.Of].
+type Format func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
 
 // Formats makes the formats of one receiver.
 type Formats struct {

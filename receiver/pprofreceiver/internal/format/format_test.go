@@ -72,7 +72,7 @@ func TestRecordingMemory(t *testing.T) {
 	for name, payload := range packed(t, recording) {
 		t.Run(name, func(t *testing.T) {
 			memorytest.Check(t, func(reserve func(int64) error) error {
-				_, _, err := formats.JFR(nil, 0).Decode(payload, pprof.Source{Reserve: reserve})
+				_, _, err := formats.JFR(nil, 0)(payload, pprof.Source{Reserve: reserve})
 				return err
 			})
 		})
@@ -87,7 +87,7 @@ func TestRecordingSkipped(t *testing.T) {
 	recording.Classes = append(recording.Classes, jfrtest.Class{ID: 900, Name: "jdk.CPULoad"})
 	for range 2 {
 		recording.Event(900, 1)
-		_, _, err := f.Decode(recording.Bytes(), pprof.Source{})
+		_, _, err := f(recording.Bytes(), pprof.Source{})
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, logs.Len())
@@ -96,16 +96,11 @@ func TestRecordingSkipped(t *testing.T) {
 
 // TestNotRecognizedMemory: if there is no memory for reading the first lines, the sender can send the payload again.
 func TestNotRecognizedMemory(t *testing.T) {
-	f := exampleFormats().Unnamed(fixedFormat{begin: []byte("main;work 5\n")})
-	_, _, err := f.Decode(nil, pprof.Source{Reserve: func(int64) error { return memory.ErrExhausted }})
+	f := exampleFormats().Unnamed(func([]byte, pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+		return pprofile.Profiles{}, pprof.DecodeStats{Begin: []byte("main;work 5\n")}, pprof.ErrMalformed
+	})
+	_, _, err := f(nil, pprof.Source{Reserve: func(int64) error { return memory.ErrExhausted }})
 	assert.Equal(t, refusal.Memory, refusal.Of(err))
-}
-
-// fixedFormat refuses any payload.
-type fixedFormat struct{ begin []byte }
-
-func (f fixedFormat) Decode([]byte, pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return pprofile.Profiles{}, pprof.DecodeStats{Begin: f.begin}, pprof.ErrMalformed
 }
 
 // TestPprofsAreNotCompared: reading a pprof never looks for another format.
@@ -115,7 +110,7 @@ func TestPprofsAreNotCompared(t *testing.T) {
 		if payload.Legacy {
 			continue
 		}
-		_, stats, err := formats.Unnamed(formats.Pprof(false, "")).Decode(payload.Data, pprof.Source{})
+		_, stats, err := formats.Unnamed(formats.Pprof(false, ""))(payload.Data, pprof.Source{})
 		require.NoError(t, err, payload.File)
 		assert.Empty(t, stats.Begin, payload.File)
 	}
@@ -126,9 +121,8 @@ func TestLegacyMaps(t *testing.T) {
 	const maps = heapText + "MAPPED_LIBRARIES:\nbuild=/app\n00001000-00002000 r-xp 00000000 00:00 0 $build/shop\n"
 	binary := "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00" +
 		strings.Repeat("\x00", 16) + "\x01" + strings.Repeat("\x00", 15)
-	formats := newLegacyFormats(true, "", 1<<20)
 	unlimited := &meter.Meter{}
-	converted, _, err := formats.convert([]byte(maps), unlimited)
+	converted, _, err := convertLegacy([]byte(maps), 1<<20, unlimited)
 	require.NoError(t, err)
 	assert.Contains(t, string(converted), "/app/shop")
 	for name, payload := range map[string]string{
@@ -139,7 +133,7 @@ func TestLegacyMaps(t *testing.T) {
 		"many references":    maps + strings.Repeat("$build", 20_000),
 		"many comparisons":   strings.Repeat("1: 2 [1: 2] @ 0x1 0x2\n", 20_000) + maps + strings.Repeat("\n", 200_000),
 	} {
-		_, _, err := formats.convert([]byte(payload), unlimited)
+		_, _, err := convertLegacy([]byte(payload), 1<<20, unlimited)
 		require.ErrorContains(t, err, "of the mappings", name)
 		assert.Equal(t, refusal.TooLarge, refusal.Of(err), name)
 	}
@@ -147,21 +141,20 @@ func TestLegacyMaps(t *testing.T) {
 
 // TestLegacyRefusedSize: a payload that is too large for an older format was decompressed to see that it is one.
 func TestLegacyRefusedSize(t *testing.T) {
-	content := []byte(heapText + strings.Repeat("# padding\n", 1000))
-	f := pprofFormat{decoder: pprof.NewDecoder(pprof.DecodeOptions{}), legacy: newLegacyFormats(true, "", 5000)}
+	content := []byte(heapText + strings.Repeat("# padding\n", maxLegacyBytes/10))
+	f := exampleFormats().Pprof(true, "")
 	for name, payload := range packed(t, content) {
 		if name == "lz4" || name == "zip" {
 			continue // These are only for recordings and uploads of Datadog.
 		}
-		_, stats, err := f.Decode(payload, pprof.Source{})
-		require.ErrorContains(t, err, "more than 5000 bytes", name)
+		_, stats, err := f(payload, pprof.Source{})
+		require.ErrorContains(t, err, "more than 16777216 bytes", name)
 		assert.Equal(t, len(content), stats.InflatedBytes, name)
 	}
 }
 
 // TestLegacyLinearTime: the time grows linearly with a text in one of the older formats.
 func TestLegacyLinearTime(t *testing.T) {
-	formats := newLegacyFormats(true, "", 1<<20)
 	unlimited := &meter.Meter{}
 	const maps = "00400000-00401000 r-xp 00000000 00:00 0 /bin/a\n"
 	const heap = "heap profile: 1: 2 [3: 4] @ heapz_v2/1\n"
@@ -173,6 +166,6 @@ func TestLegacyLinearTime(t *testing.T) {
 		"--- threadz 1 ---\n\n":        {"--- Thread 1 (name: a/1) stack: ---\n", "  0x1 main\n"},
 		"--- heapz 1 ---\nf = java\nresolution = bytes\n": {"1: 2 [1: 2] @ 1\n", "0x1 ", "  0x1 a (b:1)\n"},
 	} {
-		profiletest.CheckLinear(t, head, maps, tokens, func(text []byte) { _, _, _ = formats.convert(text, unlimited) })
+		profiletest.CheckLinear(t, head, maps, tokens, func(text []byte) { _, _, _ = convertLegacy(text, 1<<20, unlimited) })
 	}
 }

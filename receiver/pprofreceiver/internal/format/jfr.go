@@ -14,29 +14,15 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// jfrFormat is a recording of JDK Flight Recorder, from the JDK or a profiler.
-type jfrFormat struct {
-	decoder *jfr.Decoder
-	// labels is the labels snapshot of Pyroscope's agents, or nil.
-	labels []byte
-	// period is the time between two samples for a recording that does not have it. 0 means unknown.
-	period time.Duration
-	// skipped logs the types of events that no profile has.
-	skipped *skippedEvents
-}
-
-// JFR returns the format of a recording with these labels and this period, optionally in a container.
+// JFR returns the format of a recording of JDK Flight Recorder, from the JDK or a profiler, optionally in a container. The recording
+// determines the names of the profiles. labels is the labels snapshot of Pyroscope's agents, or nil. period is the time between two
+// samples for a recording that does not have it. 0 means unknown.
 func (f *Formats) JFR(labels []byte, period time.Duration) Format {
-	return containerFormat{
-		content: jfrFormat{decoder: f.recordings, labels: labels, period: period, skipped: &f.skipped}, suffix: SuffixJFR, limit: f.limit,
-	}
-}
-
-// Decode translates a recording. The recording determines the names of the profiles, not source.
-func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	profiles, stats, err := f.decoder.Decode(payload, jfr.Source{Source: source, Labels: f.labels, Period: f.period})
-	f.skipped.log(stats.Skipped)
-	return profiles, stats.DecodeStats, err
+	return f.Container(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+		profiles, stats, err := f.recordings.Decode(payload, jfr.Source{Source: source, Labels: labels, Period: period})
+		f.skipped.log(stats.Skipped)
+		return profiles, stats.DecodeStats, err
+	}, SuffixJFR)
 }
 
 // maxSkippedTypes is the maximum number of types of events that are logged.

@@ -19,23 +19,10 @@ const maxLegacyBytes = 16 << 20
 // legacyFactor is the memory of these objects, as a multiple of the size of the payload.
 const legacyFactor = 40
 
-// legacyFormats are the text and binary formats that are older than profile.proto. google/pprof parses them.
-type legacyFormats struct {
-	allowed bool
-	// hint names the option that allows these formats. It is appended to the error if they are not allowed.
-	hint string
-	// limit is the maximum size of a payload in bytes.
-	limit int
-}
-
-func newLegacyFormats(allowed bool, hint string, inflatedBytes int) legacyFormats {
-	return legacyFormats{allowed: allowed, hint: hint, limit: min(inflatedBytes, maxLegacyBytes)}
-}
-
-// convert returns the payload as profile.proto, and its decompressed size, which is the size up to the error if decompression fails.
+// convertLegacy returns a payload in one of the text and binary formats that are older than profile.proto as profile.proto, and its decompressed size, which is the size up to the error if decompression fails.
 // The memory of the result stays in use.
-func (f legacyFormats) convert(payload []byte, work *meter.Meter) (converted []byte, size int, err error) {
-	plain, size, err := inflate.AppendMetered(nil, payload, f.limit, work)
+func convertLegacy(payload []byte, limit int, work *meter.Meter) (converted []byte, size int, err error) {
+	plain, size, err := inflate.AppendMetered(nil, payload, limit, work)
 	if err != nil {
 		return nil, size, refusal.New(refusal.Of(err), "payload in an older format: %w", err)
 	}

@@ -80,30 +80,12 @@ func formatNames() string {
 	return strings.Join(names, ", ")
 }
 
-// textFormat is a format whose frames have names.
-type textFormat struct {
-	decode  decodeText
-	options text.Options
-}
-
-// Text returns a format. period is the value of one count of collapsed stacks.
+// Text returns a format whose frames have names. period is the value of one count of collapsed stacks.
 func (f *Formats) Text(named *Named, period int64) Format {
-	decode := named.decode
-	if decode == nil {
-		decode = func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-			return collapsed.Decode(payload, source, collapsed.Options{Form: named.form, Period: period, Options: options})
+	return func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+		if named.decode != nil {
+			return named.decode(payload, source, f.text)
 		}
+		return collapsed.Decode(payload, source, collapsed.Options{Form: named.form, Period: period, Options: f.text})
 	}
-	return textFormat{decode, f.text}
-}
-
-// Decode translates a payload.
-func (f textFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return f.decode(payload, source, f.options)
-}
-
-// IsText reports whether a format is one of [Formats.Text].
-func IsText(f Format) bool {
-	_, is := f.(textFormat)
-	return is
 }

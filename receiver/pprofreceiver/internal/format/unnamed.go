@@ -16,43 +16,43 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text"
 )
 
-// unnamedFormat is the format of a payload whose request does not name it. It is a pprof if it can be read as one. Only another payload
-// is compared with other formats.
-type unnamedFormat struct {
-	formats *Formats
-	pprof   Format
-}
-
-// Unnamed returns the format of a payload whose request does not name it. pprof is the format of a pprof.
-func (f *Formats) Unnamed(pprof Format) Format { return unnamedFormat{formats: f, pprof: pprof} }
-
-// Decode translates a payload.
-func (f unnamedFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	profiles, stats, err := f.pprof.Decode(payload, source)
-	if len(stats.Begin) == 0 || refusal.Of(err) != refusal.Malformed {
+// Unnamed returns the format of a payload whose request does not name it. It is a pprof if it can be read as one. Only another payload is
+// compared with other formats.
+func (f *Formats) Unnamed(asPprof Format) Format {
+	return func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+		profiles, stats, err := asPprof(payload, source)
+		if len(stats.Begin) == 0 || refusal.Of(err) != refusal.Malformed {
+			return profiles, stats, err
+		}
+		recognized, failure := f.recognize(stats.Begin, source.Reserve)
+		switch {
+		case failure != nil:
+			return profiles, stats, failure
+		case recognized != nil:
+			return recognized(payload, source)
+		case isText(stats.Begin):
+			err = refusal.New(refusal.Malformed, "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of %s", formatNames())
+		}
 		return profiles, stats, err
 	}
+}
+
+// recognize returns the format of a payload that begins like this, or nil. err is not about the payload.
+func (f *Formats) recognize(begin []byte, reserve func(bytes int64) error) (Format, error) {
 	for i := range namedFormats {
 		named := &namedFormats[i]
-		if named.isIn == nil || !named.isIn(stats.Begin) {
+		if named.isIn == nil || !named.isIn(begin) {
 			continue
 		}
-		format := f.formats.Text(named, 0)
-		if named.isLines {
-			isRead, failure := readsLines(format, stats.Begin, source.Reserve)
-			if failure != nil {
-				return profiles, stats, failure
-			}
-			if !isRead {
-				continue
-			}
+		format := f.Text(named, 0)
+		if !named.isLines {
+			return format, nil
 		}
-		return format.Decode(payload, source)
+		if isRead, err := readsLines(format, begin, reserve); isRead || err != nil {
+			return format, err
+		}
 	}
-	if isText(stats.Begin) {
-		err = refusal.New(refusal.Malformed, "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of %s", formatNames())
-	}
-	return profiles, stats, err
+	return nil, nil
 }
 
 // readsLines reports whether a format reads the first lines of a payload, and gets a frame from them. err is not about the payload.
@@ -60,7 +60,7 @@ func readsLines(format Format, begin []byte, reserve func(bytes int64) error) (i
 	if len(begin) == pprof.BeginBytes {
 		begin = begin[:bytes.LastIndexByte(begin, '\n')+1] // The last line may be longer.
 	}
-	profiles, _, err := format.Decode(begin, pprof.Source{Reserve: reserve})
+	profiles, _, err := format(begin, pprof.Source{Reserve: reserve})
 	switch {
 	case err == nil:
 		return profiles.Dictionary().LocationTable().Len() > 1, nil

@@ -51,19 +51,5 @@ func Check(name, value string) error {
 	}
 }
 
-// Transport reports whether a label is for the server, and does not describe the profile.
-func Transport(name string) bool { return strings.HasPrefix(name, "__") }
-
-// Find returns the value of the last label with this name, or "".
-func Find(list []Label, name string) string {
-	value := ""
-	for _, l := range list {
-		if l.Name == name {
-			value = l.Value
-		}
-	}
-	return value
-}
-
 // ValidText returns text with invalid UTF-8 replaced by U+FFFD: OTLP requires UTF-8.
 func ValidText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

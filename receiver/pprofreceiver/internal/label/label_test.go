@@ -31,15 +31,3 @@ func TestAppend(t *testing.T) {
 	_, err = Append(make([]Label, MaxCount), "a", "b")
 	require.ErrorIs(t, err, ErrTooLarge)
 }
-
-func TestFind(t *testing.T) {
-	list := []Label{{"a", "1"}, {"b", "2"}, {"a", "3"}}
-	assert.Equal(t, "3", Find(list, "a"))
-	assert.Empty(t, Find(list, "c"))
-}
-
-func TestTransport(t *testing.T) {
-	for name, want := range map[string]bool{"__name__": true, "__x": true, "_x": false, "": false, "name__": false} {
-		assert.Equal(t, want, Transport(name), name)
-	}
-}
