@@ -4,6 +4,7 @@
 package symbols
 
 import (
+	"debug/elf"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,13 +44,13 @@ const (
 	clone       = "llvm-symbolizer has the symbol of a clone, such as f.isra.0, for the outermost function"
 	generated   = "DWARF has no place for a function that Go's compiler generated, and Go's table says so"
 	alias       = "another one of the symbols of an address without lines"
-	structor    = "llvm-symbolizer has another one of the symbols of a constructor or destructor"
+	folded      = "llvm-symbolizer has another symbol of the same function, such as of a constructor, or of equal code"
 	object      = "llvm-symbolizer has the object file of a symbol without lines"
 	unexplained = "unexplained"
 )
 
 // difference says why frames differ from those of llvm-symbolizer.
-func difference(got, want []frame) string {
+func difference(got, want []frame, symbols map[string]uint64) string {
 	switch {
 	case slices.Equal(got, want):
 		return none
@@ -77,28 +78,40 @@ func difference(got, want []frame) string {
 		return none
 	case strings.HasPrefix(symbol, function) && cloneSuffix.MatchString(symbol[len(function):]) || strings.HasSuffix(symbol, ".cold"):
 		return clone
-	case oneStructor.ReplaceAllString(function, "") == oneStructor.ReplaceAllString(symbol, ""):
-		return structor
+	case symbols[function] != 0 && symbols[function] == symbols[symbol]:
+		return folded
 	}
 	return unexplained
 }
 
-// cloneSuffix matches what compilers add to the symbol of a function: gcc of a part or a variant, Go of one in assembler.
-var cloneSuffix = regexp.MustCompile(`^(\.(isra|part|constprop|cold|abi0)(\.\d+)?)+$`)
+// cloneSuffix matches what compilers add to the symbol of a function: compilers of C, C++ and Rust of a part or a variant, Go of one in assembler.
+var cloneSuffix = regexp.MustCompile(`^(\.(isra|part|constprop|cold|llvm|abi0)(\.\d+)?)+$`)
 
-// oneStructor matches what tells the symbols of constructors and destructors with one code apart.
-var oneStructor = regexp.MustCompile(`[CD][12][EI]`)
+// symbolsOf returns the addresses of all symbols of a file.
+func symbolsOf(t *testing.T, name string) map[string]uint64 {
+	t.Helper()
+	file, err := elf.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	list, err := file.Symbols()
+	require.NoError(t, err)
+	symbols := map[string]uint64{}
+	for _, s := range list {
+		symbols[s.Name] = s.Value
+	}
+	return symbols
+}
 
 // compare compares the frames of many addresses of a binary with those of llvm-symbolizer for another file with the same code.
 func compare(t *testing.T, name, oracle string) {
 	t.Helper()
 	table, result := build(t, name)
-	list := spread(t, oracle)
+	list, symbols := spread(t, oracle), symbolsOf(t, oracle)
 	differences := map[string]int{}
 	shown := 0
 	for i, want := range llvmSymbolizer(t, oracle, list) {
 		got := framesOf(table, list[i], true)
-		reason := difference(got, want)
+		reason := difference(got, want, symbols)
 		differences[reason]++
 		if reason == unexplained && shown < 3 {
 			shown++
@@ -131,6 +144,28 @@ func TestCompilers(t *testing.T) {
 			binary := filepath.Join(t.TempDir(), "worker")
 			run(t, filepath.Dir(binary), slices.Concat([]string{"g++", "-std=c++17", "-o", binary}, strings.Fields(flags), []string{source(t, "worker.cc")})...)
 			compare(t, binary, binary)
+		})
+	}
+}
+
+// TestRust compares binaries of Rust, whose names and forms of DWARF are LLVM's.
+func TestRust(t *testing.T) {
+	needs(t, "rustc", "llvm-symbolizer")
+	for _, version := range []string{"4", "5"} {
+		t.Run("dwarf-"+version, func(t *testing.T) {
+			t.Parallel()
+			binary := filepath.Join(t.TempDir(), "worker")
+			run(t, filepath.Dir(binary), "rustc", "-O", "-g", "-C", "linker=gcc", "-C", "llvm-args=-dwarf-version="+version, "-o", binary, source(t, "worker.rs"))
+			compare(t, binary, binary)
+			table, _ := build(t, binary)
+			names := map[string]bool{}
+			for _, a := range spread(t, binary) {
+				for _, f := range framesOf(table, a, false) {
+					names[f.function] = true
+				}
+			}
+			assert.Contains(t, names, "worker::Worker::step")
+			assert.Contains(t, names, "worker::mix", "it is inlined")
 		})
 	}
 }

@@ -1,0 +1,93 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilesymbolizer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/confighttp"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+)
+
+// freePort returns a port of loopback that was free.
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// debuginfodOf starts elfutils' server of the files in a directory, and returns its URL when it knows the program.
+func debuginfodOf(t *testing.T, directory, buildID string) (url string, stop func()) {
+	t.Helper()
+	if _, err := exec.LookPath("debuginfod"); err != nil {
+		t.Skip("debuginfod is not installed")
+	}
+	port := freePort(t)
+	var output bytes.Buffer
+	server := exec.Command("debuginfod", "-F", "-d", ":memory:", "-p", fmt.Sprint(port), directory)
+	server.Dir = t.TempDir()
+	server.Env = append(server.Environ(), "HOME="+server.Dir, "DEBUGINFOD_URLS=")
+	server.Stdout, server.Stderr = &output, &output
+	require.NoError(t, server.Start())
+	stop = func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}
+	t.Cleanup(stop)
+	url = fmt.Sprintf("http://127.0.0.1:%d", port)
+	client := http.Client{Timeout: 5 * time.Second}
+	require.Eventually(t, func() bool {
+		response, err := client.Get(url + "/buildid/" + buildID + "/debuginfo") //nolint:noctx // a poll with a timeout
+		if err != nil {
+			return false
+		}
+		_ = response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	}, 2*time.Minute, 100*time.Millisecond)
+	return url, stop
+}
+
+// Debug information of a stripped program comes from a real debuginfod. When that is killed, what is known stays, and messages go on.
+func TestRealDebuginfod(t *testing.T) {
+	directory := t.TempDir()
+	c := compileC(t, directory)
+	url, stop := debuginfodOf(t, directory, c.buildID)
+	cfg := createDefaultConfig().(*Config)
+	server := DebuginfodConfig{HTTP: confighttp.NewDefaultClientConfig()}
+	server.HTTP.Endpoint = url
+	cfg.Debuginfod = []DebuginfodConfig{server}
+	cfg.MaxWait = time.Minute
+	cfg.FailedFor = time.Millisecond
+	s, sink := symbolizerOf(t, nil, cfg)
+	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
+	require.NoError(t, profiletest.Check(last(sink)))
+	names, _ := linesOf(last(sink).Dictionary(), 1)
+	require.Contains(t, names, "outer")
+
+	stop()
+	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
+	names, _ = linesOf(last(sink).Dictionary(), 1)
+	assert.Contains(t, names, "outer", "from the cache")
+	other := c
+	other.buildID = "ff" + c.buildID[2:]
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.NoError(t, s.ConsumeProfiles(ctx, messageOf(other)))
+	names, _ = linesOf(last(sink).Dictionary(), 1)
+	assert.Empty(t, names)
+	assert.Equal(t, filepath.Join(directory, "program"), c.path)
+}
