@@ -4,6 +4,8 @@
 package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer"
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -23,32 +25,40 @@ const (
 	attributeIsFolded        = "pprof.location.is_folded"
 )
 
-// mapping is what a message says of a mapping that has locations to name.
+// buildIDs are the attributes with build ids, the best first.
+var buildIDs = []string{attributeGNU, attributeGo, attributeHTLHash}
+
+// mapping is a mapping of a message that has locations to name.
 type mapping struct {
 	index.Mapping
+	// index is that in the dictionary.
+	index int32
 	// binaries are those of its build ids, the best first.
 	binaries []source.Binary
 	// handle is the index of the first binary that has one, and result why there is none.
 	handle *source.Handle
 	result source.Result
+
+	locations []unnamed
+	frames    []index.Frame
+	// functions are those of the frames, and their indices in the dictionary.
+	functions map[knownFunction]int32
 }
 
 // readMapping returns a mapping of the dictionary.
-func readMapping(dictionary pprofile.ProfilesDictionary, i int) *mapping {
-	m := dictionary.MappingTable().At(i)
-	read := &mapping{Mapping: index.Mapping{Start: m.MemoryStart(), Limit: m.MemoryLimit(), Offset: m.FileOffset()}}
-	ids := map[string]string{}
+func readMapping(dictionary pprofile.ProfilesDictionary, at int32) *mapping {
+	m := dictionary.MappingTable().At(int(at))
+	read := &mapping{Mapping: index.Mapping{Start: m.MemoryStart(), Limit: m.MemoryLimit(), Offset: m.FileOffset()}, index: at}
+	kinds := [...]source.Kind{source.GNU, source.Go, source.HTLHash}
+	var ids [len(kinds)]string
 	for _, a := range m.AttributeIndices().All() {
-		if key, value, ok := attributeAt(dictionary, a); ok && value.Type() == pcommon.ValueTypeStr {
-			ids[key] = value.Str()
+		key, value, ok := attributeAt(dictionary, a)
+		if i := slices.Index(buildIDs, key); ok && i >= 0 && value.Type() == pcommon.ValueTypeStr {
+			ids[i] = value.Str()
 		}
 	}
-	for _, k := range []struct {
-		key  string
-		kind source.Kind
-	}{{attributeGNU, source.GNU}, {attributeGo, source.Go}, {attributeHTLHash, source.HTLHash}} {
-		b := source.Binary{Kind: k.kind, ID: ids[k.key], Path: textAt(dictionary, m.FilenameStrindex())}
-		if b, ok := b.Normalize(); ok {
+	for i, id := range ids {
+		if b, ok := (source.Binary{Kind: kinds[i], ID: id, Path: textAt(dictionary, m.FilenameStrindex())}).Normalize(); ok {
 			read.binaries = append(read.binaries, b)
 		}
 	}
@@ -97,4 +107,16 @@ func (m *mapping) release() {
 		m.handle = nil
 	}
 	m.result = ""
+}
+
+// notAdded is the index of a function that is not in the dictionary yet.
+const notAdded = -1
+
+// fail notes that the index cannot be read.
+func (m *mapping) fail() {
+	m.release()
+	m.result, m.frames = source.Failed, nil
+	for i := range m.locations {
+		m.locations[i].begin, m.locations[i].end = 0, 0
+	}
 }

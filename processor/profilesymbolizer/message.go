@@ -17,38 +17,35 @@ import (
 // message is a message whose locations are named.
 type message struct {
 	dictionary pprofile.ProfilesDictionary
-	// mappings are those with locations to name, by their index in the dictionary.
-	mappings map[int32]*mapping
-	// unnamed are the locations to name, in their order.
-	unnamed []unnamed
-	frames  []index.Frame
+	// mappings are those with locations to name, in the order of their first location.
+	mappings []*mapping
 	// memory reserves what is needed for the names.
 	memory *meter.Meter
 }
 
-// unnamed is a location to name. Its frames are some of the message.
+// unnamed is a location to name. Its frames are some of the mapping.
 type unnamed struct {
 	location   int32
-	mapping    int32
 	begin, end int32
 }
 
 // read finds the locations to name.
 func (m *message) read(replaceLines bool) {
 	locations := m.dictionary.LocationTable()
+	byIndex := map[int32]*mapping{}
 	for i := range locations.Len() {
 		l := locations.At(i)
 		at := l.MappingIndex()
 		if l.Address() == 0 || at <= 0 || int(at) >= m.dictionary.MappingTable().Len() || l.Lines().Len() > 0 && !replaceLines {
 			continue
 		}
-		if m.mappings[at] == nil {
-			if m.mappings == nil {
-				m.mappings = map[int32]*mapping{}
-			}
-			m.mappings[at] = readMapping(m.dictionary, int(at))
+		found := byIndex[at]
+		if found == nil {
+			found = readMapping(m.dictionary, at)
+			byIndex[at] = found
+			m.mappings = append(m.mappings, found)
 		}
-		m.unnamed = append(m.unnamed, unnamed{location: int32(i), mapping: at})
+		found.locations = append(found.locations, unnamed{location: int32(i)})
 	}
 }
 
@@ -85,33 +82,6 @@ func (m *message) release() {
 	}
 }
 
-// lookUp finds the frames of all locations, and reserves the memory of their names. A mapping whose index cannot be read has none.
-func (m *message) lookUp() error {
-	byMapping := map[int32][]int{}
-	for i, u := range m.unnamed {
-		byMapping[u.mapping] = append(byMapping[u.mapping], i)
-	}
-	for at, list := range byMapping {
-		mapping := m.mappings[at]
-		if mapping.handle == nil {
-			continue
-		}
-		var err error
-		faulty := mapping.handle.Use(func(table *index.Table) { err = m.lookUpIn(table, mapping.Mapping, list) })
-		if err != nil {
-			return err
-		}
-		if faulty != nil {
-			mapping.release()
-			mapping.result = source.Failed
-			for _, i := range list {
-				m.unnamed[i].begin, m.unnamed[i].end = 0, 0
-			}
-		}
-	}
-	return m.memory.Need(entryBytes * int64(m.dictionary.StringTable().Len()+m.dictionary.FunctionTable().Len()))
-}
-
 // The memory of a frame, in the message and while it is made, and of a new function, without its texts. entryBytes is that of an entry of
 // the dictionary in a map.
 const (
@@ -120,19 +90,38 @@ const (
 	entryBytes    = 64
 )
 
+// lookUp finds the frames of all locations, and reserves the memory of their names. A mapping whose index cannot be read has none.
+func (m *message) lookUp() error {
+	for _, mapping := range m.mappings {
+		if mapping.handle == nil {
+			continue
+		}
+		var err error
+		faulty := mapping.handle.Use(func(table *index.Table) { err = m.lookUpIn(table, mapping) })
+		if err != nil {
+			return err
+		}
+		if faulty != nil {
+			mapping.fail()
+		}
+	}
+	return m.memory.Need(entryBytes * int64(m.dictionary.StringTable().Len()+m.dictionary.FunctionTable().Len()))
+}
+
 // lookUpIn finds the frames of the locations of one mapping.
-func (m *message) lookUpIn(table *index.Table, mapping index.Mapping, list []int) error {
-	seen := map[knownFunction]bool{}
-	for _, i := range list {
-		u := &m.unnamed[i]
-		u.begin = int32(len(m.frames))
+func (m *message) lookUpIn(table *index.Table, mapping *mapping) error {
+	mapping.functions = make(map[knownFunction]int32, len(mapping.locations))
+	for i := range mapping.locations {
+		u := &mapping.locations[i]
+		u.begin = int32(len(mapping.frames))
 		address := m.dictionary.LocationTable().At(int(u.location)).Address()
-		m.frames = table.Lookup(m.frames, table.Address(mapping, address))
-		u.end = int32(len(m.frames))
+		mapping.frames = table.Lookup(mapping.frames, table.Address(mapping.Mapping, address))
+		u.end = int32(len(mapping.frames))
 		bytes := int64(u.end-u.begin) * frameBytes
-		for _, frame := range m.frames[u.begin:u.end] {
-			if key := (knownFunction{u.mapping, frame.Function, frame.File}); !seen[key] {
-				seen[key] = true
+		for _, frame := range mapping.frames[u.begin:u.end] {
+			key := knownFunction{frame.Function, frame.File}
+			if _, found := mapping.functions[key]; !found {
+				mapping.functions[key] = notAdded
 				bytes += functionBytes + 2*table.TextBytes(frame)
 			}
 		}
@@ -143,20 +132,41 @@ func (m *message) lookUpIn(table *index.Table, mapping index.Mapping, list []int
 	return nil
 }
 
-// results counts the locations by what becomes of them.
-func (m *message) results() map[string]int64 {
-	counts := map[string]int64{}
-	for _, u := range m.unnamed {
-		switch mapping := m.mappings[u.mapping]; {
-		case len(mapping.binaries) == 0:
-			counts[resultNoBuildID]++
-		case u.end > u.begin:
-			counts[resultNamed]++
-		case mapping.handle != nil:
-			counts[resultUnknown]++
-		default:
-			counts[string(mapping.result)]++
+// write writes the frames of all locations to the dictionary.
+func (m *message) write() error {
+	functions := 0
+	for _, mapping := range m.mappings {
+		functions += len(mapping.functions)
+	}
+	n := newNamer(m.dictionary, functions)
+	for _, mapping := range m.mappings {
+		if len(mapping.frames) == 0 {
+			continue
+		}
+		if err := mapping.handle.Use(func(table *index.Table) { n.setMapping(mapping, table) }); err != nil {
+			return err
 		}
 	}
-	return counts
+	return nil
+}
+
+// count adds the locations to the results, by what becomes of them.
+func (m *message) count(results *results) {
+	for _, mapping := range m.mappings {
+		all := int64(len(mapping.locations))
+		switch {
+		case len(mapping.binaries) == 0:
+			results[resultNoBuildID] += all
+		case mapping.handle == nil:
+			results[resultOf[mapping.result]] += all
+		default:
+			for _, u := range mapping.locations {
+				if u.end > u.begin {
+					results[resultNamed]++
+				} else {
+					results[resultUnknown]++
+				}
+			}
+		}
+	}
 }

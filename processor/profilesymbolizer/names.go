@@ -4,6 +4,7 @@
 package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer"
 
 import (
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -17,8 +18,6 @@ type namer struct {
 	dictionary pprofile.ProfilesDictionary
 	texts      map[string]int32
 	functions  map[function]int32
-	// known are the functions of the index in use.
-	known map[knownFunction]int32
 }
 
 // function is an entry of the dictionary.
@@ -28,17 +27,14 @@ type function struct {
 }
 
 // knownFunction is a function of an index, in a file of the index: OTLP has the file with the function, not with the line.
-type knownFunction struct {
-	mapping        int32
-	function, file uint32
-}
+type knownFunction struct{ function, file uint32 }
 
-func newNamer(dictionary pprofile.ProfilesDictionary) *namer {
+// newNamer returns a namer that adds at most this number of functions.
+func newNamer(dictionary pprofile.ProfilesDictionary, functions int) *namer {
 	n := &namer{
 		dictionary: dictionary,
-		texts:      make(map[string]int32, dictionary.StringTable().Len()),
-		functions:  make(map[function]int32, dictionary.FunctionTable().Len()),
-		known:      map[knownFunction]int32{},
+		texts:      make(map[string]int32, dictionary.StringTable().Len()+2*functions),
+		functions:  make(map[function]int32, dictionary.FunctionTable().Len()+functions),
 	}
 	for i, text := range dictionary.StringTable().All() {
 		if _, found := n.texts[text]; !found {
@@ -66,9 +62,9 @@ func (n *namer) text(s string) int32 {
 }
 
 // function returns the index of the function of a frame.
-func (n *namer) function(mapping int32, table *index.Table, frame index.Frame) int32 {
-	key := knownFunction{mapping, frame.Function, frame.File}
-	if i, found := n.known[key]; found {
+func (n *namer) function(m *mapping, table *index.Table, frame index.Frame) int32 {
+	key := knownFunction{frame.Function, frame.File}
+	if i := m.functions[key]; i != notAdded {
 		return i
 	}
 	name, systemName, startLine := table.Function(frame.Function)
@@ -83,8 +79,48 @@ func (n *namer) function(mapping int32, table *index.Table, frame index.Frame) i
 		added.SetStartLine(f.startLine)
 		n.functions[f] = i
 	}
-	n.known[key] = i
+	m.functions[key] = i
 	return i
+}
+
+// setMapping writes the frames of the locations of a mapping.
+func (n *namer) setMapping(m *mapping, table *index.Table) {
+	var all flags
+	for _, u := range m.locations {
+		if frames := m.frames[u.begin:u.end]; len(frames) > 0 {
+			n.setLines(m, n.dictionary.LocationTable().At(int(u.location)), table, frames)
+			all.add(frames)
+		}
+	}
+	n.setFlags(n.dictionary.MappingTable().At(int(m.index)), all)
+}
+
+// setLines replaces the lines of a location. What was said of the old ones does not hold any more.
+func (n *namer) setLines(m *mapping, location pprofile.Location, table *index.Table, frames []index.Frame) {
+	lines := location.Lines()
+	lines.RemoveIf(func(pprofile.Line) bool { return true })
+	lines.EnsureCapacity(len(frames))
+	for _, frame := range frames {
+		function := n.function(m, table, frame)
+		line := lines.AppendEmpty()
+		line.SetFunctionIndex(function)
+		line.SetLine(int64(frame.Line))
+		line.SetColumn(int64(frame.Column))
+	}
+	n.removeAttribute(location.AttributeIndices(), attributeIsFolded)
+}
+
+func (n *namer) removeAttribute(list pcommon.Int32Slice, key string) {
+	has := func(a int32) bool {
+		found, _, ok := attributeAt(n.dictionary, a)
+		return ok && found == key
+	}
+	for _, a := range list.All() {
+		if has(a) {
+			list.FromRaw(slices.DeleteFunc(list.AsRaw(), has))
+			return
+		}
+	}
 }
 
 // flag returns the index of an attribute whose value is true.
@@ -105,7 +141,7 @@ func (n *namer) flag(key string) int32 {
 type flags struct{ functions, filenames, lines, inlined bool }
 
 func (f *flags) add(frames []index.Frame) {
-	f.functions = f.functions || len(frames) > 0
+	f.functions = true
 	f.inlined = f.inlined || len(frames) > 1
 	for _, frame := range frames {
 		f.filenames = f.filenames || frame.File != 0
@@ -113,60 +149,8 @@ func (f *flags) add(frames []index.Frame) {
 	}
 }
 
-// write writes the frames of all locations to the dictionary.
-func (m *message) write() error {
-	n := newNamer(m.dictionary)
-	all := map[int32]*flags{}
-	for _, u := range m.unnamed {
-		frames := m.frames[u.begin:u.end]
-		if len(frames) == 0 {
-			continue
-		}
-		location := m.dictionary.LocationTable().At(int(u.location))
-		err := m.mappings[u.mapping].handle.Use(func(table *index.Table) { n.setLines(location, u.mapping, table, frames) })
-		if err != nil {
-			return err
-		}
-		if all[u.mapping] == nil {
-			all[u.mapping] = &flags{}
-		}
-		all[u.mapping].add(frames)
-	}
-	for at, f := range all {
-		n.setFlags(m.dictionary.MappingTable().At(int(at)), f)
-	}
-	return nil
-}
-
-// setLines replaces the lines of a location. What was said of the old ones does not hold any more.
-func (n *namer) setLines(location pprofile.Location, mapping int32, table *index.Table, frames []index.Frame) {
-	lines := location.Lines()
-	lines.RemoveIf(func(pprofile.Line) bool { return true })
-	lines.EnsureCapacity(len(frames))
-	for _, frame := range frames {
-		function := n.function(mapping, table, frame)
-		line := lines.AppendEmpty()
-		line.SetFunctionIndex(function)
-		line.SetLine(int64(frame.Line))
-		line.SetColumn(int64(frame.Column))
-	}
-	n.removeAttribute(location.AttributeIndices(), attributeIsFolded)
-}
-
-func (n *namer) removeAttribute(list pcommon.Int32Slice, key string) {
-	kept := make([]int32, 0, list.Len())
-	for _, a := range list.All() {
-		if found, _, ok := attributeAt(n.dictionary, a); !ok || found != key {
-			kept = append(kept, a)
-		}
-	}
-	if len(kept) < list.Len() {
-		list.FromRaw(kept)
-	}
-}
-
 // setFlags says what the lines of a mapping have.
-func (n *namer) setFlags(mapping pprofile.Mapping, f *flags) {
+func (n *namer) setFlags(mapping pprofile.Mapping, f flags) {
 	list := mapping.AttributeIndices()
 	for _, flag := range []struct {
 		key string

@@ -142,19 +142,20 @@ func (s *symbolizer) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) 
 func (s *symbolizer) symbolize(ctx context.Context, reservation *memory.Reservation, pd pprofile.Profiles) {
 	m := message{dictionary: pd.Dictionary(), memory: reservation.Meter(ctx, reservation.Bytes())}
 	m.read(s.cfg.ReplaceLines)
-	if len(m.unnamed) == 0 {
+	if len(m.mappings) == 0 {
 		return
 	}
 	defer m.release()
 	m.acquire(ctx, s.store, s.cfg.MaxWait)
 	err := m.lookUp()
-	results := m.results()
-	if err == nil && results[resultNamed] > 0 {
+	var counts results
+	m.count(&counts)
+	if err == nil && counts[resultNamed] > 0 {
 		err = m.write()
 	}
 	if err != nil {
-		results[resultMemory], results[resultNamed] = results[resultNamed], 0
+		counts[resultMemory], counts[resultNamed] = counts[resultNamed], 0
 		s.telemetry.logger.Warn("A message has no names for its addresses", zap.Error(err))
 	}
-	s.telemetry.locations(ctx, results)
+	s.telemetry.locations(ctx, &counts)
 }

@@ -18,20 +18,42 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
 
-// Results of locations, beside those of [source.Result].
+// result is what becomes of a location.
+type result int
+
 const (
-	resultNamed     = "named"
-	resultUnknown   = "unknown"
-	resultNoBuildID = "no_build_id"
-	resultMemory    = "memory"
+	resultNamed result = iota
+	resultUnknown
+	resultNoBuildID
+	resultMemory
+	resultPending
+	resultMissing
+	resultNoSymbols
+	resultFailed
+	numResults
 )
+
+// results counts locations.
+type results [numResults]int64
+
+// resultNames are the values of the label of the metric.
+var resultNames = [numResults]string{
+	"named", "unknown", "no_build_id", "memory", string(source.Pending), string(source.Missing), string(source.NoSymbols), string(source.Failed),
+}
+
+// resultOf are the results of locations whose binary has no index.
+var resultOf = map[source.Result]result{
+	source.Pending: resultPending, source.Missing: resultMissing, source.NoSymbols: resultNoSymbols, source.Failed: resultFailed,
+}
 
 // telemetry records the metrics of documentation.md.
 type telemetry struct {
 	builder   *metadata.TelemetryBuilder
 	logger    *zap.Logger
 	processor attribute.KeyValue
-	cached    atomic.Int64
+	// byResult are kept, so that they are not made for each message.
+	byResult [numResults]metric.MeasurementOption
+	cached   atomic.Int64
 }
 
 var _ source.Reporter = (*telemetry)(nil)
@@ -42,6 +64,9 @@ func newTelemetry(set processor.Settings) (*telemetry, error) {
 		return nil, err
 	}
 	t := &telemetry{builder: builder, logger: set.Logger, processor: attribute.String("processor", set.ID.String())}
+	for i, name := range resultNames {
+		t.byResult[i] = t.with(attribute.String("result", name))
+	}
 	err = builder.RegisterProcessorProfileSymbolizerCacheBytesCallback(func(_ context.Context, observer metric.Int64Observer) error {
 		observer.Observe(t.cached.Load(), t.with())
 		return nil
@@ -54,9 +79,11 @@ func (t *telemetry) with(attributes ...attribute.KeyValue) metric.MeasurementOpt
 }
 
 // locations counts the locations of a message.
-func (t *telemetry) locations(ctx context.Context, results map[string]int64) {
-	for result, n := range results {
-		t.builder.ProcessorProfileSymbolizerLocations.Add(ctx, n, t.with(attribute.String("result", result)))
+func (t *telemetry) locations(ctx context.Context, counts *results) {
+	for result, n := range counts {
+		if n > 0 {
+			t.builder.ProcessorProfileSymbolizerLocations.Add(ctx, n, t.byResult[result])
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ package elftest // import "github.com/otelpprof/otelpprof/processor/profilesymbo
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"strconv"
 )
 
 // Section is a section of a file. Offset and Size replace those of Data if they are not 0.
@@ -99,4 +100,10 @@ func Make(sections ...Section) []byte {
 	binary.LittleEndian.PutUint16(file[60:], uint16(len(sections)))
 	binary.LittleEndian.PutUint16(file[62:], uint16(len(sections)-1))
 	return append(file, table...)
+}
+
+// Name returns a name of C++ for a function, with its length before it.
+func Name(address uint64) string {
+	name := "step" + strconv.FormatUint(address, 16)
+	return strconv.Itoa(len(name)) + name
 }

@@ -29,9 +29,29 @@ func (t *Table) Address(m Mapping, address uint64) uint64 {
 	size := m.Limit - m.Start
 	for _, s := range unplaced {
 		first := s.Address - s.Address%pageSize
-		if mapped := (s.Address + s.MemorySize - first + pageSize - 1) &^ (pageSize - 1); len(unplaced) == 1 || mapped == size {
+		if mapped := (s.Address + s.MemorySize - first + pageSize - 1) &^ (pageSize - 1); mapped == size {
 			return address - m.Start + first
 		}
+	}
+	return t.addressInFile(m, address)
+}
+
+// addressInFile is for a mapping that begins before the code, such as one of a whole file: its addresses are those of the ELF file, or lie
+// as in the file.
+func (t *Table) addressInFile(m Mapping, address uint64) uint64 {
+	offset := address - m.Start + m.Offset
+	for _, s := range t.segments {
+		if address >= s.Address && address-s.Address < s.MemorySize {
+			return address
+		}
+	}
+	for _, s := range t.segments {
+		if offset >= s.Offset && offset-s.Offset < s.FileSize {
+			return offset - s.Offset + s.Address
+		}
+	}
+	if len(t.segments) == 1 && t.segments[0].FileSize == 0 {
+		return address - m.Start + t.segments[0].Address&^(pageSize-1)
 	}
 	return address
 }

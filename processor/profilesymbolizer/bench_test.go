@@ -1,0 +1,95 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilesymbolizer
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/processor/processortest"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elftest"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// writeBinaries writes a file for each binary of a message with a GNU build id, with a function at each address.
+func writeBinaries(tb testing.TB, pd pprofile.Profiles, directory string) {
+	tb.Helper()
+	m := message{dictionary: pd.Dictionary()}
+	m.read(false)
+	for _, mapping := range m.mappings {
+		if len(mapping.binaries) == 0 || mapping.binaries[0].Kind != source.GNU {
+			continue
+		}
+		var list []uint64
+		for _, u := range mapping.locations {
+			list = append(list, m.dictionary.LocationTable().At(int(u.location)).Address())
+		}
+		slices.Sort(list)
+		texts, symbols := []byte{0}, []byte{}
+		for _, address := range slices.Compact(list) {
+			symbols = append(symbols, elftest.Symbol(uint32(len(texts)), address, 1)...)
+			texts = append(append(texts, "_ZN3app6Worker"...), elftest.Name(address)+"Ev\x00"...)
+		}
+		id := mapping.binaries[0].ID
+		name := filepath.Join(directory, ".build-id", id[:2], id[2:]+".debug")
+		require.NoError(tb, os.MkdirAll(filepath.Dir(name), 0o700))
+		require.NoError(tb, os.WriteFile(name, elftest.Make(
+			elftest.Section{Name: ".text", Type: 8, Flags: 6, Address: list[0], Size: list[len(list)-1] - list[0] + 1},
+			elftest.Note(id), elftest.Section{Name: ".symtab", Type: 2, Link: 4, Data: symbols}, elftest.Section{Type: 3, Data: texts},
+		), 0o600))
+	}
+}
+
+// BenchmarkMessage compares naming the addresses of a capture of the eBPF profiler with its way from OTLP to a compressed pprof:
+// go test -run '^$' -bench Message -benchmem . with the corpus of profiles.
+func BenchmarkMessage(b *testing.B) {
+	body, err := os.ReadFile(filepath.Join(profiletest.Corpus(b), "otlp", "sigprof-profile-renumbered-0.pb"))
+	require.NoError(b, err)
+	reader := pprofile.ProtoUnmarshaler{}
+	pd, err := reader.UnmarshalProfiles(body)
+	require.NoError(b, err)
+	cfg := createDefaultConfig().(*Config)
+	cfg.Directories = []string{b.TempDir()}
+	cfg.MaxWait = time.Minute
+	writeBinaries(b, pd, cfg.Directories[0])
+	s, err := newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
+	require.NoError(b, err)
+	require.NoError(b, s.Start(b.Context(), componenttest.NewNopHost()))
+	defer func() { require.NoError(b, s.Shutdown(b.Context())) }()
+	require.NoError(b, s.ConsumeProfiles(b.Context(), pd))
+
+	b.Run("op=symbolize", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			b.StopTimer()
+			pd, err := reader.UnmarshalProfiles(body)
+			require.NoError(b, err)
+			b.StartTimer()
+			s.symbolize(b.Context(), nil, pd)
+		}
+	})
+	b.Run("op=way", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			pd, err := reader.UnmarshalProfiles(body)
+			require.NoError(b, err)
+			for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+				require.NoError(b, err)
+				_, err = pprof.AppendGzip(nil, payload.Pprof, 6)
+				require.NoError(b, err)
+			}
+		}
+	})
+}
