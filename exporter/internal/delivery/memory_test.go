@@ -146,3 +146,31 @@ func TestWithoutRetries(t *testing.T) {
 	used, _ := budget.Used()
 	assert.Zero(t, used)
 }
+
+// TestShareIsGivenBack: a request gives back the share of the queue that it got, although others have changed its reservation meanwhile.
+func TestShareIsGivenBack(t *testing.T) {
+	const size = 1 << 20
+	begun, end := make(chan struct{}), make(chan struct{})
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+		Queue: options.NewDefaultQueue(), DrainTime: time.Minute,
+		Consume: func(context.Context, pprofile.Profiles) error {
+			begun <- struct{}{}
+			<-end
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	budget := memory.New(16*size, time.Second)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
+	for range 8 { // A quarter of the budget is four of them.
+		r, err := budget.Reserve(t.Context(), size)
+		require.NoError(t, err)
+		require.NoError(t, e.ConsumeProfiles(memory.NewContext(t.Context(), r), message(1)))
+		<-begun
+		r.Shrink(1)
+		r.Release()
+		end <- struct{}{}
+		require.Eventually(t, func() bool { used, _ := budget.Used(); return used == 0 }, deliverytest.Patience, time.Millisecond)
+	}
+	require.NoError(t, e.Shutdown(t.Context()))
+}

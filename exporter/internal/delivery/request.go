@@ -21,6 +21,8 @@ import (
 type request struct {
 	profiles    pprofile.Profiles
 	reservation *memory.Reservation
+	// queued is its part of queuedBytes. The reservation may change: other pipelines can have it, too.
+	queued int64
 }
 
 var _ xexporterhelper.RequestErrorHandler = (*request)(nil)
@@ -62,13 +64,14 @@ func (q queued) Ref(r xexporterhelper.Request) {
 	one := r.(*request)
 	pref.RefProfiles(one.profiles)
 	one.reservation.Retain().Accept()
-	q.queuedBytes.Add(one.reservation.Bytes())
+	one.queued = one.reservation.Bytes()
+	q.queuedBytes.Add(one.queued)
 }
 
 // Unref is called when the work on a request has ended.
 func (q queued) Unref(r xexporterhelper.Request) {
 	one := r.(*request)
-	q.queuedBytes.Add(-one.reservation.Bytes())
+	q.queuedBytes.Add(-one.queued)
 	pref.UnrefProfiles(one.profiles)
 	one.reservation.Release()
 }
