@@ -54,26 +54,26 @@ func (s *Sender) Close() error {
 	return errors.Join(s.otlp.Close(), s.pprof.Close())
 }
 
-// Outcome is the result of an upload. It is written as a line of JSON.
+// Outcome is the result of an upload.
 type Outcome struct {
-	Number int `json:"n"`
+	Number int
 	// Refused is the answer if the upload was rejected permanently, or "" if it was accepted.
-	Refused string `json:"refused,omitempty"`
+	Refused string
 	// Attempts is the number of attempts. Seconds is the duration of the last one.
-	Attempts int     `json:"attempts"`
-	Seconds  float64 `json:"seconds"`
+	Attempts int
+	Seconds  float64
 	// Busy counts retryable refusals, Broken counts attempts without an answer.
-	Busy   int `json:"busy,omitempty"`
-	Broken int `json:"broken,omitempty"`
+	Busy   int
+	Broken int
 	// Refusals are the attempts that may have been counted as refused, for an upload that must be refused.
-	Refusals []Attempt `json:"refusals,omitempty"`
+	Refusals []Attempt
 }
 
 // Attempt is an attempt that was refused, or not answered.
 type Attempt struct {
-	Begin    time.Time `json:"begin"`
-	End      time.Time `json:"end"`
-	Answered bool      `json:"answered"`
+	Begin    time.Time
+	End      time.Time
+	Answered bool
 }
 
 // pause is the time between attempts.

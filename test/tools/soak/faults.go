@@ -26,16 +26,12 @@ type fault struct {
 // faults are the failures of a run. They are caused in this order, repeatedly.
 func (r *run) faults() []*fault {
 	none := func(context.Context) error { return nil }
-	all := []*fault{
+	return []*fault{
 		{name: "the destination answers Unavailable", begin: r.destinationFails, end: r.destinationRecovers},
 		{name: "kill -9", begin: r.kill, end: none},
 		{name: "the destination needs a second for each message", begin: r.destinationSlows, end: r.destinationRecovers},
 		{name: "kill -9 while the destination is down", begin: r.killWhileAway, end: r.destinationRecovers},
 	}
-	if r.fullDisk {
-		all = append(all, &fault{name: "the disk of the queue is full", begin: r.fillDisk, end: r.freeDisk})
-	}
-	return all
 }
 
 // causeFaults causes one fault after the other, with pauses, until ctx ends. Every fault has ended when it returns.
@@ -102,7 +98,3 @@ func (r *run) killWhileAway(ctx context.Context) error {
 	sleep(ctx, 2*time.Second)
 	return r.kill(ctx)
 }
-
-func (r *run) fillDisk(context.Context) error { return r.disk.fill() }
-
-func (r *run) freeDisk(context.Context) error { return r.disk.free() }

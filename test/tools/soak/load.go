@@ -4,15 +4,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,70 +16,43 @@ import (
 // lateness is how long an upload can take beyond the end of the run.
 const lateness = 3 * time.Minute
 
-// makeLoad sends uploads until the time is over, and writes a line with the result of each.
-func makeLoad(ctx context.Context, o *options) error {
-	uploads, err := load.NewUploads(o.root)
-	if err != nil {
-		return err
-	}
+// makeLoad sends uploads until the time is over, and returns the result of each.
+func makeLoad(ctx context.Context, o *options, uploads *load.Uploads, targets load.Targets) (outcomes []load.Outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.duration+lateness)
 	defer cancel()
 	end := time.Now().Add(o.duration)
 	var next atomic.Int64
-	var writing sync.Mutex
-	lines := json.NewEncoder(os.Stdout)
-	failures := make([]error, o.senders)
+	var mu sync.Mutex
 	var group sync.WaitGroup
-	for i := range o.senders {
+	for range o.senders {
 		group.Go(func() {
-			sender, err := load.NewSender(uploads, o.targets)
-			if err != nil {
-				failures[i] = err
-				return
-			}
-			defer sender.Close()
-			for time.Now().Before(end) && failures[i] == nil {
-				outcome, err := sender.Send(ctx, int(next.Add(1)-1))
-				writing.Lock()
-				failures[i] = errors.Join(err, lines.Encode(outcome))
-				writing.Unlock()
-			}
+			failure := sendUntil(ctx, end, uploads, targets, &next, func(outcome load.Outcome) {
+				mu.Lock()
+				defer mu.Unlock()
+				outcomes = append(outcomes, outcome)
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			err = errors.Join(err, failure)
 		})
 	}
 	group.Wait()
-	return errors.Join(failures...)
+	return outcomes, err
 }
 
-// startLoad runs makeLoad in a process. wait returns the results when it ends.
-func startLoad(ctx context.Context, o *options, targets load.Targets) (wait func() ([]load.Outcome, error), err error) {
-	self, err := os.Executable()
+// sendUntil sends one upload after the other, and calls done with the result of each.
+func sendUntil(ctx context.Context, end time.Time, uploads *load.Uploads, targets load.Targets, next *atomic.Int64, done func(load.Outcome)) error {
+	sender, err := load.NewSender(uploads, targets)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find this program: %w", err)
+		return err
 	}
-	command := exec.CommandContext(ctx, self, "-root", o.root, "-duration", o.duration.String(), "-senders", strconv.Itoa(o.senders), //nolint:gosec // this program itself
-		"-pprof", targets.Pprof, "-otlp", targets.OTLP, "-splunk", targets.Splunk)
-	command.Stderr = os.Stderr
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("cannot send uploads: %w", err)
-	}
-	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("cannot send uploads: %w", err)
-	}
-	return func() ([]load.Outcome, error) {
-		outcomes, err := readOutcomes(output)
-		return outcomes, errors.Join(err, command.Wait())
-	}, nil
-}
-
-func readOutcomes(from io.Reader) (outcomes []load.Outcome, err error) {
-	lines := bufio.NewScanner(from)
-	for lines.Scan() {
-		var outcome load.Outcome
-		if err := json.Unmarshal(lines.Bytes(), &outcome); err != nil {
-			return nil, fmt.Errorf("cannot read the result of an upload: %w", err)
+	defer sender.Close()
+	for time.Now().Before(end) {
+		outcome, err := sender.Send(ctx, int(next.Add(1)-1))
+		if err != nil {
+			return err
 		}
-		outcomes = append(outcomes, outcome)
+		done(outcome)
 	}
-	return outcomes, lines.Err()
+	return nil
 }

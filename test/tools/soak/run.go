@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,8 +36,6 @@ type run struct {
 	running     *gateway.Gateway
 	destination *otlpsink.Sink
 	account     *profiletest.Account
-	disk        *disk
-	fullDisk    bool
 	// peak is the highest resident memory of all processes, and anonymous the highest part of it that is not mapped from
 	// files, as sampled by watch.
 	peak      int64
@@ -53,17 +53,18 @@ type run struct {
 func soak(ctx context.Context, o *options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &run{account: profiletest.NewAccount(), ctx: ctx, fullDisk: o.fullDisk}
-	if r.disk, err = newDisk(o.fullDisk); err != nil {
-		return err
+	r := &run{account: profiletest.NewAccount(), ctx: ctx}
+	directory, err := os.MkdirTemp("", "soak")
+	if err != nil {
+		return fmt.Errorf("cannot make a directory for the queue: %w", err)
 	}
-	defer func() { err = errors.Join(err, r.disk.remove()) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
 	if r.destination, err = otlpsink.Start(ctx, "127.0.0.1:0", r.arrived); err != nil {
 		return err
 	}
 	defer r.destination.Stop()
 	r.gateway, err = load.NewGateway(ctx, load.GatewayOptions{
-		Binary: o.binary, Destination: r.destination.Address(), Queue: r.disk.queue(), MemoryMiB: memoryMiB,
+		Binary: o.binary, Destination: r.destination.Address(), Queue: filepath.Join(directory, "queue"), MemoryMiB: memoryMiB,
 		Environment: []string{fmt.Sprintf("GOMEMLIMIT=%dMiB", goMemoryMiB)},
 	})
 	if err != nil {
@@ -124,7 +125,7 @@ func (r *run) observe(ctx context.Context) error {
 // work runs load and faults, and then checks all uploads.
 func (r *run) work(ctx context.Context, o *options) error {
 	begin := time.Now()
-	wait, err := startLoad(ctx, o, r.gateway.Targets)
+	uploads, err := load.NewUploads(o.root)
 	if err != nil {
 		return err
 	}
@@ -134,12 +135,12 @@ func (r *run) work(ctx context.Context, o *options) error {
 	faults := r.faults()
 	ended := make(chan error, 1)
 	go func() { ended <- r.causeFaults(causing, faults, max(4*time.Second, o.duration/60)) }()
-	outcomes, err := wait()
+	outcomes, err := makeLoad(ctx, o, uploads, r.gateway.Targets)
 	if err := errors.Join(err, <-ended); err != nil {
 		return fmt.Errorf("%w; the end of the log of the gateway:\n%s", err, tail(r.running.Log()))
 	}
 	result := result{options: o, outcomes: outcomes, faults: faults, took: time.Since(begin)}
-	if err := r.balance(ctx, o, &result); err != nil {
+	if err := r.balance(ctx, uploads, &result); err != nil {
 		return err
 	}
 	begin = time.Now()
@@ -152,11 +153,7 @@ func (r *run) work(ctx context.Context, o *options) error {
 }
 
 // balance waits for all accepted profiles, and compares them.
-func (r *run) balance(ctx context.Context, o *options, result *result) error {
-	uploads, err := load.NewUploads(o.root)
-	if err != nil {
-		return err
-	}
+func (r *run) balance(ctx context.Context, uploads *load.Uploads, result *result) error {
 	for i := range result.outcomes {
 		outcome := &result.outcomes[i]
 		if err := load.Check(outcome); err != nil {
