@@ -73,7 +73,7 @@ func requireComeAgain(t *testing.T, response *http.Response) {
 // TestQueueFull: the destination is away for longer than the queue holds. Senders are told to come again, nothing that
 // was accepted is lost, and once the destination is back, uploads are taken again.
 func TestQueueFull(t *testing.T) {
-	l := newLoaded(t, queueIn(t), "yaml:exporters::otlp_grpc::sending_queue::queue_size: 12000000")
+	l := newLoaded(t, queueIn(t), "yaml:exporters::otlp_grpc::sending_queue::queue_size: 6000000")
 	l.away()
 	l.start(t)
 	requireComeAgain(t, l.sendUntilRefused(t))

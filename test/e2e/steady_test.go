@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	shortRun = 2000
+	shortRun = 1000
 	// warmUp is after how many uploads the gateway must have what it needs; in a short run, after a third of them.
 	warmUp = 2000
 	// uploaders send at the same time.
