@@ -27,6 +27,15 @@ type faultyDirectory struct {
 	synced map[string]bool
 	// fails returns the error of an operation, or nil. step counts the operations so far.
 	fails func(step int, operation string) error
+	// closed says that the directory was closed, if it is not nil.
+	closed *bool
+}
+
+func (d *faultyDirectory) Close() error {
+	if d.closed != nil {
+		*d.closed = true
+	}
+	return d.directory.Close()
 }
 
 func (d *faultyDirectory) step(operation string) error {
@@ -348,9 +357,10 @@ func TestWithoutLinks(t *testing.T) {
 // The Collector starts with a full disk, but not without the permission to write.
 func TestOpenOnABadDisk(t *testing.T) {
 	for cause, starts := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EACCES: false, syscall.EROFS: false} {
+		closed := false
 		s, err := open(newOptions(t, t.TempDir()), func(name string) (directory, error) {
 			d, err := openRoot(name)
-			return &faultyDirectory{directory: d, fails: func(int, string) error { return cause }}, err
+			return &faultyDirectory{directory: d, fails: func(int, string) error { return cause }, closed: &closed}, err
 		})
 		if starts {
 			require.NoError(t, err)
@@ -358,6 +368,7 @@ func TestOpenOnABadDisk(t *testing.T) {
 			continue
 		}
 		require.ErrorIs(t, err, cause)
+		assert.True(t, closed)
 		assert.ErrorContains(t, err, "cannot write to")
 		assert.Equal(t, ClassDenied, ClassOf(err))
 	}
