@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -206,58 +206,25 @@ func manyAttributes(n int) string {
 	return strings.TrimSuffix(strings.Repeat("resource.zone=a&", n), "&")
 }
 
-// TestConfigReachesTranslator checks one effect of each option of the translator.
+// TestConfigReachesTranslator checks effects of options of the translator: by default and as configured.
 func TestConfigReachesTranslator(t *testing.T) {
 	p := cpuProfile(1)
 	p.Sample[0].Value = []int64{1, 0}
-	p.Sample[0].Label["my.trace"] = []string{"0102030405060708090a0b0c0d0e0f10"}
 	p.Mapping = []*profile.Mapping{{ID: 1, File: "unreached.so", Start: 0x1000, Limit: 0x2000}}
 	body := gz(t, plain(t, p))
-	samples := func(pd pprofile.Profiles) (count int) {
-		for _, profile := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
-			count += profile.Samples().Len()
-		}
-		return count
-	}
-
-	r := run(t, nil)
-	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
-	assert.Equal(t, 1, samples(r.sink.one(t)), "the zero is dropped")
-	assert.Equal(t, 1, r.sink.one(t).Dictionary().LinkTable().Len())
-	assert.Equal(t, 1, r.sink.one(t).Dictionary().MappingTable().Len())
-
-	r = run(t, func(cfg *Config, _ *ServerConfig) {
-		cfg.ZeroValues = ZeroValuesKeep
-		cfg.LinkLabels = []payloadconfig.LinkLabelsConfig{{Trace: "my.trace"}}
-		cfg.IncludeOriginalPayload = true
-		cfg.KeepUnreferencedMappings = true
-	})
-	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
-	all := r.sink.all()
-	require.Len(t, all, 1)
-	require.NoError(t, profiletest.CheckOptions{AllowUnreferencedMappings: true}.Check(all[0]))
-	assert.Equal(t, 2, all[0].Dictionary().MappingTable().Len())
-	assert.Equal(t, 2, samples(all[0]), "the zero is kept")
-	assert.Equal(t, 2, all[0].Dictionary().LinkTable().Len())
-	first := all[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-	assert.Equal(t, body, first.OriginalPayload().AsRaw())
-}
-
-// TestReplays posts each pprof that a client sent, and compares the sums of its values.
-func TestReplays(t *testing.T) {
-	r := run(t, nil)
-	for _, payload := range profiletest.ClientPayloads(t) {
-		t.Run(payload.File+"/"+payload.Part, func(t *testing.T) {
-			r.sink.got = nil
-			got := r.post(t, "/v1/pprof?service.name=checkout", payload.Data)
-			if payload.Legacy {
-				assert.Equal(t, http.StatusUnsupportedMediaType, got.status)
-				return
+	for keep, want := range map[bool]int{false: 1, true: 2} {
+		r := run(t, func(cfg *Config, _ *ServerConfig) {
+			if keep {
+				cfg.ZeroValues, cfg.IncludeOriginalPayload, cfg.KeepUnreferencedMappings = ZeroValuesKeep, true, true
 			}
-			require.Equal(t, http.StatusNoContent, got.status, got.text)
-			pd := r.sink.one(t)
-			assertPayload(t, payload, pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0))
 		})
+		require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
+		pd := r.sink.all()[0]
+		require.NoError(t, profiletest.CheckOptions{AllowUnreferencedMappings: keep}.Check(pd))
+		assert.Equal(t, want, pd.SampleCount(), "with the zero, if kept")
+		assert.Equal(t, want, pd.Dictionary().MappingTable().Len())
+		first := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+		assert.Equal(t, keep, bytes.Equal(body, first.OriginalPayload().AsRaw()))
 	}
 }
 

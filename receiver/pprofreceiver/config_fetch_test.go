@@ -12,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 )
@@ -154,6 +157,11 @@ func TestStartErrors(t *testing.T) {
 			section := cfg.File.GetOrInsertDefault()
 			section.Include, section.MoveTo = "/x", filepath.Join("testdata", "config.yaml", "x")
 		},
+		"authenticator": func(cfg *Config) {
+			section := defaultServerConfig()
+			section.HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: missing}})
+			cfg.Server = configoptional.Some(section)
+		},
 		"remote's client": func(cfg *Config) {
 			section := cfg.Remote.GetOrInsertDefault()
 			section.HTTP.Endpoint, section.HTTP.TLS.CAFile = "http://a", "missing.pem"
@@ -168,6 +176,7 @@ func TestStartErrors(t *testing.T) {
 		r, err := newReceiver(nopSettings(), cfg, &sink{})
 		require.NoError(t, err, name)
 		require.Error(t, r.Start(t.Context(), componenttest.NewNopHost()), name)
+		require.NoError(t, r.Shutdown(t.Context()), name)
 	}
 }
 

@@ -4,8 +4,10 @@
 package pprofreceiver
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -108,3 +110,5 @@ func (r *running) waitOutcome(t *testing.T, outcome string, n int64) {
 	require.Eventually(t, func() bool { return r.counts("otelcol_receiver_pprof_fetches", "outcome")[outcome] >= n }, 20*time.Second, 2*time.Millisecond,
 		"%s", outcome)
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

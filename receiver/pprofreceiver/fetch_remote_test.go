@@ -100,18 +100,11 @@ func TestRemoteRounds(t *testing.T) {
 		assert.Equal(t, map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}, sums(message))
 	}
 	r.waitOutcome(t, "ok", 3)
-	assert.Equal(t, []string{"remote"}, keysOf(r.counts("otelcol_receiver_pprof_payloads", "api")))
+	assert.Equal(t, []string{"remote"}, sortedKeys(r.counts("otelcol_receiver_pprof_payloads", "api")))
 	assert.Equal(t, componentstatus.StatusOK, host.waitFor(t, componentstatus.StatusOK).Status())
 	metric, err := r.telemetry.GetMetric("otelcol_receiver_accepted_profile_samples")
 	require.NoError(t, err)
 	assert.NotNil(t, metric)
-}
-
-func keysOf(counts map[string]int64) (keys []string) {
-	for key := range counts {
-		keys = append(keys, key)
-	}
-	return keys
 }
 
 // TestRemoteFailures: the component status has the error, and recovers.

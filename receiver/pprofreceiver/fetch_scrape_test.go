@@ -74,7 +74,7 @@ func TestScrapeGo(t *testing.T) {
 		"block":        {"contentions/count", "delay/nanoseconds"},
 		"threadcreate": {"threadcreate/count"},
 	} {
-		assert.ElementsMatch(t, types, keysOf(sums(sorted[name][0])), name)
+		assert.ElementsMatch(t, types, sortedKeys(sums(sorted[name][0])), name)
 	}
 	assert.Positive(t, to.times("/debug/pprof/profile?seconds=1"))
 	assert.Positive(t, to.times("/debug/pprof/mutex"))

@@ -17,9 +17,6 @@ import (
 	"go.opentelemetry.io/collector/config/configauth"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/configoptional"
-	"go.opentelemetry.io/collector/receiver/receivertest"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 
 var guardID = component.MustNewID("guard")
@@ -61,15 +58,4 @@ func TestAuthentication(t *testing.T) {
 	got = r.post(t, "/v1/pprof", body, "X-Word", "sesame")
 	require.Equal(t, http.StatusNoContent, got.status, got.text)
 	assert.Equal(t, knownClient{}, client.FromContext(r.sink.ctx[0]).Auth)
-}
-
-func TestMissingAuthenticator(t *testing.T) {
-	cfg := createDefaultConfig().(*Config)
-	section := cfg.Server.Get()
-	section.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
-	section.HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: guardID}})
-	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), cfg, &sink{})
-	require.NoError(t, err)
-	require.ErrorContains(t, r.Start(t.Context(), componenttest.NewNopHost()), "guard")
-	require.NoError(t, r.Shutdown(t.Context()))
 }
