@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumertest"
@@ -159,14 +158,4 @@ func TestAnswers(t *testing.T) {
 			check()
 		})
 	}
-}
-
-// TestAnswerToEveryRecordBroken: a caller that calls the consumer directly also gets a permanent error.
-func TestAnswerToEveryRecordBroken(t *testing.T) {
-	cfg := createDefaultConfig().(*Config)
-	parts := createAll(t, cfg, pipelines{profiles: consumertest.NewNop()}, componentTelemetry())
-	err := parts[0].(*part).instance.converter.ConsumeLogs(t.Context(), brokenLogs(t))
-	require.Error(t, err)
-	assert.True(t, consumererror.IsPermanent(err))
-	require.NoError(t, parts[0].Shutdown(t.Context()))
 }

@@ -132,12 +132,3 @@ func TestAnnouncement(t *testing.T) {
 		}
 	}
 }
-
-// TestInnerReceiverHasItsOwnName checks the receiver id in the metrics of the OTLP receiver.
-func TestInnerReceiverHasItsOwnName(t *testing.T) {
-	cfg, _ := configured(t)
-	parts := createAll(t, cfg, pipelines{profiles: consumertest.NewNop()}, componentTelemetry())
-	assert.Equal(t, "otlp", parts[0].(*part).instance.settings.ID.Type().String())
-	assert.Contains(t, parts[0].(*part).instance.settings.ID.Name(), "splunk_log_profile/")
-	require.NoError(t, parts[0].Shutdown(t.Context()))
-}
