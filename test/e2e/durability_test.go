@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
@@ -28,41 +26,6 @@ const (
 	// shortDurability is the number of uploads where OTELPPROF_DURABILITY_UPLOADS does not name another.
 	shortDurability = 200
 )
-
-// lastConfig is a gateway that removes what comes twice. It has a queue, so that it finishes what a sender began that
-// dies in the middle of a call.
-const lastConfig = `yaml:
-receivers:
-  otlp:
-    protocols:
-      grpc:
-        endpoint: %s
-        max_recv_msg_size_mib: 64
-processors:
-  profile_deduplicator:
-    drop_repeated:
-exporters:
-  otlp_grpc:
-    endpoint: %s
-    timeout: 1m
-    tls:
-      insecure: true
-    sending_queue:
-      block_on_overflow: true
-extensions:
-  health_check:
-    endpoint: %s
-service:
-  extensions: [health_check]
-  pipelines:
-    profiles:
-      receivers: [otlp]
-      processors: [profile_deduplicator]
-      exporters: [otlp_grpc]
-  telemetry:
-    metrics:
-      level: none
-`
 
 // pooling is the gate of the Collector that frees a message when nobody has a reference to it.
 const pooling = "pdata.useProtoPooling"
@@ -117,7 +80,7 @@ func TestDurability(t *testing.T) {
 		t.Parallel()
 		l := newLoaded(t, queueIn(t))
 		l.read(t, readUploads)
-		l.prepare(t, l.startLast(t))
+		l.prepare(t, gatewaytest.RunOnce(t, l.destination.Address()))
 		l.start(t)
 		kills := l.sendAndKill(t, n)
 		b := l.waitForAll(t)
@@ -144,16 +107,4 @@ func (l *loaded) sendAndKill(t *testing.T, n int) (kills int) {
 	})
 	require.Positive(t, kills)
 	return kills
-}
-
-// startLast runs a gateway with drop_repeated before the destination, and returns its address.
-func (l *loaded) startLast(t *testing.T) string {
-	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 2)
-	require.NoError(t, err)
-	gatewaytest.Run(t, gateway.Options{
-		Configs:   []string{fmt.Sprintf(lastConfig, addresses[0], l.destination.Address(), addresses[1])},
-		HealthURL: "http://" + addresses[1],
-	})
-	return addresses[0]
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 
@@ -137,24 +136,4 @@ func TestQueueCorrupt(t *testing.T) {
 	again.start(t)
 	again.send(t, 10, func(int) {})
 	again.waitForAll(t)
-}
-
-// TestOldQueueIsDelivered: nothing in the queue depends on the time of day. What lay there for long, as the clock has it, is
-// delivered as anything else.
-func TestOldQueueIsDelivered(t *testing.T) {
-	l := newLoaded(t, queueIn(t))
-	l.away()
-	l.start(t)
-	l.send(t, 10, func(int) {})
-	l.running.Kill()
-	long := time.Now().AddDate(-1, 0, 0)
-	require.NoError(t, filepath.WalkDir(l.queue, func(path string, _ os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Chtimes(path, long, long)
-	}))
-	l.back()
-	l.start(t)
-	l.waitForAll(t)
 }

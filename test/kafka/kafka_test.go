@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 
 	"github.com/google/pprof/profile"
@@ -230,7 +231,7 @@ func TestTooLargeForKafka(t *testing.T) {
 // is lost, and what is sent twice does not pass a drop_repeated behind it.
 func TestBackTierKilled(t *testing.T) {
 	ts := startTiers(t)
-	last := ts.startLast(t)
+	last := gatewaytest.RunOnce(t, ts.destination.Address())
 	back := ts.startBack(t, last)
 	ts.sendAll(t, allUploads(t), func(done int) {
 		if done != uploads/3 && done != 2*uploads/3 {

@@ -80,38 +80,6 @@ service:
       readers: []
 `
 
-// lastConfig is a backend that removes what comes twice. Its queue lets it finish what it has begun when a sender dies in
-// the middle of a call; without one, nobody could tell whether the call arrived.
-const lastConfig = `yaml:
-receivers:
-  otlp:
-    protocols:
-      grpc:
-        endpoint: %s
-        max_recv_msg_size_mib: 64
-processors:
-  profile_deduplicator:
-    drop_repeated:
-exporters:
-  otlp_grpc:
-    endpoint: %s
-    tls:
-      insecure: true
-extensions:
-  health_check:
-    endpoint: %s
-service:
-  extensions: [health_check]
-  pipelines:
-    profiles:
-      receivers: [otlp]
-      processors: [profile_deduplicator]
-      exporters: [otlp_grpc]
-  telemetry:
-    metrics:
-      level: none
-`
-
 // tiers is a broker with a front tier before it and a destination at its end.
 type tiers struct {
 	broker string
@@ -155,15 +123,6 @@ func (ts *tiers) startBack(t *testing.T, destination string) *gateway.Gateway {
 	require.NoError(t, err)
 	return run(t, addresses[0], "../../config/kafka-back.yaml",
 		fmt.Sprintf(backConfig, ts.broker, destination, addresses[0], ts.queue))
-}
-
-// startLast runs a backend before the destination and returns its address.
-func (ts *tiers) startLast(t *testing.T) string {
-	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 2)
-	require.NoError(t, err)
-	run(t, addresses[1], fmt.Sprintf(lastConfig, addresses[0], ts.destination.Address(), addresses[1]))
-	return addresses[0]
 }
 
 // run runs the distribution until the test ends, or ends it.
