@@ -21,20 +21,6 @@ func value(t require.TestingT, raw any) pcommon.Value {
 	return v
 }
 
-// kvlist makes a map whose pairs have this order: keys at the even positions, values behind them.
-func kvlist(t require.TestingT, pairs ...any) pcommon.Value {
-	v := pcommon.NewValueMap()
-	for i := 0; i < len(pairs); i += 2 {
-		to := v.Map().PutEmpty(pairs[i].(string))
-		if inner, ok := pairs[i+1].(pcommon.Value); ok {
-			inner.CopyTo(to)
-			continue
-		}
-		require.NoError(t, to.FromRaw(pairs[i+1]))
-	}
-	return v
-}
-
 // fromJSON makes a value from OTLP's JSON, which can have a key twice. pdata's methods prevent that.
 func fromJSON(t require.TestingT, json string) pcommon.Value {
 	message := `{"resourceProfiles":[{"resource":{"attributes":[{"key":"k","value":` + json + `}]}}]}`

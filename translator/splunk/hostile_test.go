@@ -7,13 +7,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -197,16 +195,6 @@ func TestRequestLimits(t *testing.T) {
 	})
 }
 
-// TestNoLimits: the largest possible numbers as limits work.
-func TestNoLimits(t *testing.T) {
-	const none = math.MaxInt
-	r := newRequest("nodejs")
-	r.addPprof(onePayload().body(t))
-	r.addText(oneFrame)
-	_, result := mustDecode(t, r.logs, Options{Limits: Limits{none, none, none, none}})
-	assert.Equal(t, 2, result.Events)
-}
-
 // TestInvalidUTF8: invalid UTF-8 is replaced and counted.
 func TestInvalidUTF8(t *testing.T) {
 	p := newPayload("bad\xff")
@@ -298,28 +286,4 @@ func inflated(t *testing.T, compressed []byte) []byte {
 	d.payload = compressed
 	require.Nil(t, d.inflate())
 	return d.pprof
-}
-
-// TestManyResourcesAndKeys: the time grows linearly: 20,000 resources, and a list of 20,000 attributes.
-func TestManyResourcesAndKeys(t *testing.T) {
-	const n = 20_000
-	logs := plog.NewLogs()
-	for i := range n {
-		resource := logs.ResourceLogs().AppendEmpty()
-		resource.Resource().Attributes().PutInt("number", int64(i))
-		record := resource.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
-		record.Attributes().PutStr("com.splunk.sourcetype", "otel.profiling")
-		record.Body().SetStr(oneFrame)
-	}
-	wide := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes()
-	wide.EnsureCapacity(n)
-	pairs := make(map[string]any, n)
-	for i := range n {
-		pairs[fmt.Sprint("key ", i)] = int64(i)
-	}
-	pairs["com.splunk.sourcetype"] = "otel.profiling"
-	require.NoError(t, wide.FromRaw(pairs))
-	pd, result := mustDecode(t, logs, Options{})
-	assert.Equal(t, n, result.TextRecords)
-	assert.Equal(t, n, pd.ResourceProfiles().Len())
 }

@@ -117,11 +117,6 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-func TestRepeatedLabelsAreCounted(t *testing.T) {
-	_, result := decodePayload(t, onePayload(str("a", "1"), str("a", "2"), num("a", 3), str("b", "1")), Options{})
-	assert.Equal(t, Repairs{RepeatedLabels: 2}, result.Repairs)
-}
-
 func TestLabelUnits(t *testing.T) {
 	pd, _ := decodePayload(t, onePayload(label{key: "size", number: 7, unit: "bytes"}), Options{})
 	index := onlySample(t, pd).AttributeIndices().At(0)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -117,12 +116,6 @@ func TestPprofWithoutSamples(t *testing.T) {
 	assert.Equal(t, 1, result.EmptyRecords)
 }
 
-func TestNoRecords(t *testing.T) {
-	pd, result := mustDecode(t, plog.NewLogs(), Options{})
-	assert.Zero(t, pd.ResourceProfiles().Len())
-	assert.Equal(t, Result{}, result)
-}
-
 func TestFrameTypes(t *testing.T) {
 	for language, want := range map[string]string{
 		"java": "jvm", "nodejs": "v8js", "node": "v8js", "webjs": "v8js", "python": "cpython", "dotnet": "dotnet", "go": "go", "php": "php", "ruby": "ruby",
@@ -172,13 +165,6 @@ func TestOriginalPayload(t *testing.T) {
 	r.addText("\n\nf(unknown)")
 	pd, _ = mustDecode(t, r.logs, Options{IncludeOriginalPayload: true})
 	assert.Zero(t, profilesOf(pd)[0].OriginalPayload().Len(), "a text is no pprof")
-}
-
-func TestLinesBelowZero(t *testing.T) {
-	p := newPayload("")
-	p.sample([]uint64{p.location("f", "a.js", -1)}, nil, at(1))
-	pd, _ := decodePayload(t, p, Options{})
-	assert.Equal(t, []string{"f(a.js:0:0)"}, framesOf(pd, onlySample(t, pd)))
 }
 
 func TestNamelessFunctions(t *testing.T) {

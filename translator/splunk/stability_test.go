@@ -84,14 +84,6 @@ func TestProfileIDs(t *testing.T) {
 	}
 }
 
-// TestThroughTheWire: the message is the same after it was sent as OTLP.
-func TestThroughTheWire(t *testing.T) {
-	for _, c := range captures(t) {
-		pd, _ := mustDecode(t, c.logs(t), Options{})
-		assert.Empty(t, profiletest.Diff(pd, profiletest.Unmarshal(t, profiletest.Marshal(t, pd))), c.name)
-	}
-}
-
 // TestBackToPprof: translator/pprof writes every event of a record, with its stack, weight, time, link and thread. Events
 // that are equal in stack, link, thread and time become one sample with the sum of the weights.
 func TestBackToPprof(t *testing.T) {

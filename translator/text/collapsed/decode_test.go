@@ -107,19 +107,15 @@ func TestHeaders(t *testing.T) {
 		assert.Equal(t, test.want, texttest.ValueSums(pd), name)
 		assert.Equal(t, test.samples, stats.OTLPSamples, name)
 	}
-	for payload, says := range map[string]string{
-		"# austin: 3.7.0\n# mode: memory\na;b 5\n":  `line 2: malformed profile: the type of values is not known for the mode "memory" of Austin`,
-		"# austin: 3.7.0\na;b 5\n# mode: wall\n":    "line 3: malformed profile: the type of values is not known",
-		"# austin: 3.7.0\n# mode: full\na 5,0,-3\n": "line 2: malformed profile: the type of values is not known",
-		"a;b 1.\n":   `the count "1." is not a whole number`,
-		"a;b 12.5\n": `the count "12.5" is not a whole number`,
-		"a;b .0\n":   `the count ".0" is not a whole number`,
-		"a;b 1e3\n":  `the count "1e3" is not a whole number`,
-	} {
-		_, _, err := collapsed.Decode([]byte(payload), pprof.Source{}, collapsed.Options{})
-		require.ErrorIs(t, err, text.ErrMalformed)
-		require.ErrorContains(t, err, says)
-	}
+	of(collapsed.Groups, 0).Refuses(t, pprof.Limits{}, text.ErrMalformed, map[string][2]string{
+		"mode memory":                {"# austin: 3.7.0\n# mode: memory\na;b 5\n", `line 2: malformed profile: the type of values is not known for the mode "memory" of Austin`},
+		"mode after values":          {"# austin: 3.7.0\na;b 5\n# mode: wall\n", "line 3: malformed profile: the type of values is not known"},
+		"mode full":                  {"# austin: 3.7.0\n# mode: full\na 5,0,-3\n", "line 2: malformed profile: the type of values is not known"},
+		"no digits after the point":  {"a;b 1.\n", `the count "1." is not a whole number`},
+		"fraction":                   {"a;b 12.5\n", `the count "12.5" is not a whole number`},
+		"no digits before the point": {"a;b .0\n", `the count ".0" is not a whole number`},
+		"exponent":                   {"a;b 1e3\n", `the count "1e3" is not a whole number`},
+	})
 }
 
 // TestLongName: a name has a limit of its own.
