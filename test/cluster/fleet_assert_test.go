@@ -164,18 +164,3 @@ func (f *fleet) assertDelivered(t *testing.T, one replica) {
 	}
 	assert.Zero(t, one.metric(t, "otelcol_exporter_send_failed_profile_samples"))
 }
-
-// logUsage tells what a target costs.
-func (f *fleet) logUsage(t *testing.T, idle, before, after usage) {
-	t.Helper()
-	scrapes := 0
-	for _, pod := range f.snapshot() {
-		scrapes += len(pod.times(before.at, after.at))
-	}
-	processor := after.processor - before.processor
-	t.Logf("%d scrapes in %s", scrapes, after.at.Sub(before.at).Round(time.Millisecond))
-	t.Logf("processor time: %s, %s for each scrape", processor, (processor / time.Duration(scrapes)).Round(time.Microsecond))
-	t.Logf("heap: %d kB without targets, %d kB with %d, %d bytes for each", idle.heap>>10, after.heap>>10, fleetSize, (after.heap-idle.heap)/fleetSize)
-	t.Logf("anonymous memory: %d kB without targets, %d kB at most with them, %d bytes for each", idle.anonymous>>10, after.anonymous>>10, (after.anonymous-idle.anonymous)/fleetSize)
-	t.Logf("counters that are kept: %d", after.counters)
-}

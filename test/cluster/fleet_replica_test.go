@@ -41,12 +41,8 @@ service: {telemetry: {metrics: {readers: [{pull: {exporter: {prometheus: {host: 
 
 // usage is what a process has used.
 type usage struct {
-	at time.Time
-	// processor is its time on processors, anonymous its memory without mapped files.
-	processor time.Duration
-	anonymous int64
-	// heap is what Go's heap holds, counters how many counters are kept for differences.
-	heap, counters int64
+	// anonymous is its memory without mapped files, heap what Go's heap holds.
+	anonymous, heap int64
 }
 
 // usage measures a while, since garbage and answers that are worked on come and go: the heap is the least that was seen, the
@@ -54,26 +50,11 @@ type usage struct {
 func (r replica) usage(t *testing.T, length time.Duration) (u usage) {
 	t.Helper()
 	u.heap = math.MaxInt64
-	for begin := time.Now(); u.at.IsZero() || time.Since(begin) < length; time.Sleep(10 * pollEvery) {
-		u.at = time.Now()
-		u.processor, u.anonymous = r.processor(t), max(u.anonymous, r.anonymous(t))
+	for begin := time.Now(); time.Since(begin) < length; time.Sleep(10 * pollEvery) {
+		u.anonymous = max(u.anonymous, r.anonymous(t))
 		u.heap = min(u.heap, int64(r.metric(t, "otelcol_process_runtime_heap_alloc_bytes")))
 	}
-	u.counters = r.counters(t)
 	return u
-}
-
-// processor is the time on processors so far. The kernel counts it in hundredths of a second.
-func (p *process) processor(t *testing.T) time.Duration {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid))
-	require.NoError(t, err)
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	user, err := strconv.Atoi(fields[11])
-	require.NoError(t, err)
-	system, err := strconv.Atoi(fields[12])
-	require.NoError(t, err)
-	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 func (p *process) anonymous(t *testing.T) int64 {
