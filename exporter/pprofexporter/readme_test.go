@@ -9,21 +9,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 )
-
-// Every YAML block is a valid configuration.
-func TestReadmeSnippets(t *testing.T) {
-	blocks := deliverytest.CheckSnippets(t, func(conf *confmap.Conf, exporter string) error {
-		_, err := configOf(t, conf, exporter)
-		return err
-	})
-	assert.Equal(t, 2, blocks)
-}
 
 // The README has every option with its default.
 func TestReadmeNamesEveryOption(t *testing.T) {

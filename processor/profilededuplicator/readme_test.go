@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -28,25 +27,6 @@ func readme(t *testing.T) string {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	return string(text)
-}
-
-// TestReadmeSnippets loads every YAML block of the README.
-func TestReadmeSnippets(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 3)
-	for i, block := range blocks {
-		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
-		require.NoError(t, err)
-		conf, err := retrieved.AsConf()
-		require.NoError(t, err)
-		section, err := conf.Sub("processors::profile_deduplicator")
-		require.NoError(t, err)
-		cfg, err := configOf(section)
-		require.NoError(t, err, "block %d", i)
-		if i == 0 {
-			assert.Equal(t, createDefaultConfig(), cfg)
-		}
-	}
 }
 
 // TestReadmeNamesEveryOption: the README has each key of the configuration, with its default if that is a number or a text.

@@ -346,15 +346,3 @@ func TestMetricsOfLosses(t *testing.T) {
 		f.requireUnset(t, "outgoing_profiles", "merged_profiles")
 	})
 }
-
-func TestMetricsOfMergedProfiles(t *testing.T) {
-	f := start(t, &sink{}, func(cfg *Config) {
-		batchOf(nil)(cfg)
-		cfg.MergeProfiles.GetOrInsertDefault()
-	})
-	for id := range byte(3) {
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id+1, 1)))
-	}
-	require.NoError(t, f.Profiles.(*deduplicator).batching.batches.stop(t.Context()))
-	metadatatest.AssertEqualProcessorProfileDeduplicatorMergedProfiles(t, f.telemetry, points(2), onlyValues()...)
-}
