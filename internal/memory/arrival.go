@@ -102,8 +102,9 @@ func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, wor
 
 func (a *Arrival) read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
 	overhead := a.Bytes()
+	from := arrivalReader{a, body}
 	var first [1]byte // Until it has arrived, no other memory is allocated.
-	if _, err := io.ReadFull(a.reader(body), first[:]); err != nil {
+	if _, err := io.ReadFull(from, first[:]); err != nil {
 		return nil, err
 	}
 	if announced > a.budget.size {
@@ -118,7 +119,7 @@ func (a *Arrival) read(ctx context.Context, body io.Reader, announced int64, wor
 	}
 	content := append(make([]byte, 0, capacity), first[0])
 	for {
-		n, err := a.reader(body).Read(content[len(content):cap(content)])
+		n, err := from.Read(content[len(content):cap(content)])
 		content = content[:len(content)+n]
 		switch {
 		case errors.Is(err, io.EOF):
@@ -154,9 +155,7 @@ func (a *Arrival) enlarge(ctx context.Context, content []byte, announced, workFa
 	return append(make([]byte, 0, capacity), content...), nil
 }
 
-// reader returns a reader of the body that notes the progress.
-func (a *Arrival) reader(body io.Reader) io.Reader { return arrivalReader{a, body} }
-
+// arrivalReader is a reader of the body that notes the progress.
 type arrivalReader struct {
 	*Arrival
 	body io.Reader

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -133,7 +134,8 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64, arriving
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}
 	w := &waiter{reservation: r, bytes: more, arriving: arriving, done: make(chan error, 1)}
-	b.enqueue(w)
+	i, _ := slices.BinarySearchFunc(b.waiters, w, compareWaiters)
+	b.waiters = slices.Insert(b.waiters, i, w)
 	b.serve()
 	b.mu.Unlock()
 	select {

@@ -33,12 +33,6 @@ func compareWaiters(x, y *waiter) int {
 	return cmp.Compare(x.reservation.number, y.reservation.number)
 }
 
-// enqueue adds a waiter. The caller holds the lock.
-func (b *Budget) enqueue(w *waiter) {
-	i, _ := slices.BinarySearchFunc(b.waiters, w, compareWaiters)
-	b.waiters = slices.Insert(b.waiters, i, w)
-}
-
 // serve reserves free bytes for the waiters, in order. A large waiter that does not fit holds back the large ones behind it, so that
 // the oldest is served at last. The caller holds the lock.
 func (b *Budget) serve() {
