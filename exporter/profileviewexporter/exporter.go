@@ -85,7 +85,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	v.stop = stop
 	connections.New(maxConnections, v.telemetry.connectionClosed).Apply(server)
 	server.Handler = connections.WithDeadline(running, bodyTime, server.Handler)
-	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
+	server.HTTP2.MaxConcurrentStreams = maxStreams
 	listener, err := v.cfg.HTTP.ToListener(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", v.cfg.HTTP.NetAddr.Endpoint, err)

@@ -17,6 +17,9 @@ import (
 // 0.4 MiB meanwhile, so all of them take 50 MiB.
 const MaxWaiting = 128
 
+// maxStreams is how many requests a connection over HTTP/2 may have.
+const maxStreams = 100
+
 // Limit closes connections of a server that has too many. It first closes connections that have not sent a request, then idle
 // ones, the oldest first. If all have a request in progress, it closes the new one. Make it with [New].
 //
@@ -43,6 +46,13 @@ func New(most int, closed func()) *Limit {
 
 // Apply sets the limits of connections and headers for a server that has its handler, and does not serve yet.
 func (l *Limit) Apply(server *http.Server) {
+	server.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams: maxStreams,
+		// What arrives before a handler reads it. By default, it is 1 MiB.
+		MaxReceiveBufferPerConnection: 128 << 10,
+		// It is less, so that a request that waits for memory does not stop the others of its connection.
+		MaxReceiveBufferPerStream: 96 << 10,
+	}
 	server.ConnState = l.changed
 	server.MaxHeaderBytes = MaxHeaderBytes - headerSlack
 	server.Handler = limitFields(server.Handler)

@@ -39,6 +39,9 @@ func start(t *testing.T, most int) (address string, closed *atomic.Int64, begun 
 		}
 	})}
 	New(most, func() { closed.Add(1) }).Apply(server)
+	server.Protocols = new(http.Protocols)
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	served := make(chan error)
@@ -211,4 +214,42 @@ func TestShutdownClosesFreshConnections(t *testing.T) {
 	defer cancel()
 	require.NoError(t, server.Shutdown(ctx))
 	require.ErrorIs(t, <-served, http.ErrServerClosed)
+}
+
+// zeros is a body without an end. It counts what was read.
+type zeros struct{ read atomic.Int64 }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	z.read.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// TestBodyOverHTTP2: a client can send only a little of a body that nobody reads.
+func TestBodyOverHTTP2(t *testing.T) {
+	address, _, begun := start(t, 10)
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	ctx, leave := context.WithCancel(t.Context())
+	var body zeros
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/wait", io.NopCloser(&body))
+		assert.NoError(t, err)
+		answer, err := transport.RoundTrip(request)
+		if assert.ErrorIs(t, err, context.Canceled) {
+			return
+		}
+		answer.Body.Close()
+	}()
+	<-begun
+	require.Eventually(t, func() bool {
+		before := body.read.Load()
+		time.Sleep(100 * time.Millisecond)
+		return before > 0 && body.read.Load() == before
+	}, 10*time.Second, time.Millisecond)
+	assert.LessOrEqual(t, body.read.Load(), int64(256<<10))
+	leave()
+	<-left
 }

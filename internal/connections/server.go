@@ -15,12 +15,8 @@ import (
 	"go.uber.org/zap"
 )
 
-const (
-	// maxConnections is how many connections a [Server] has.
-	maxConnections = 1000
-	// maxStreams is how many requests of HTTP/2 a connection of a [Server] may have.
-	maxStreams = 100
-)
+// maxConnections is how many connections a [Server] has.
+const maxConnections = 1000
 
 // Server serves a handler that [Capture] returned.
 type Server struct {
@@ -37,7 +33,6 @@ func Serve(ctx context.Context, host component.Host, set component.TelemetrySett
 	New(maxConnections, func() {
 		set.Logger.Debug("Closed a connection without a request in progress, since others had to be accepted")
 	}).Apply(server)
-	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
 	listener, err := config.ToListener(ctx)
 	if err != nil {
 		return nil, err

@@ -67,7 +67,6 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
-	server.HTTP2 = limitsHTTP2()
 	listener, err := s.cfg.HTTP.ToListener(ctx)
 	if err != nil {
 		return err
@@ -76,16 +75,6 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	s.set.Logger.Info("Listening for profiles", zap.Stringer("endpoint", s.address), zap.Strings("paths", slices.Sorted(maps.Keys(s.byPath))))
 	s.serving.Go(func() { s.serve(listener, host) })
 	return nil
-}
-
-// limitsHTTP2 limits what a client can send before the request is read. By default it is 1 MiB per connection.
-func limitsHTTP2() *http.HTTP2Config {
-	return &http.HTTP2Config{
-		MaxConcurrentStreams:          100,
-		MaxReceiveBufferPerConnection: 128 << 10,
-		// It is less, so that a request that waits for memory does not stop the others of its connection.
-		MaxReceiveBufferPerStream: 96 << 10,
-	}
 }
 
 func (s *server) serve(listener net.Listener, host component.Host) {
