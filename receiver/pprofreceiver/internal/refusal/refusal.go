@@ -22,6 +22,7 @@ import (
 // Class is the class of an error. It determines the answer and the reason in the metrics.
 type Class int
 
+// The classes, see [Answers].
 const (
 	Internal Class = iota
 	Malformed
