@@ -353,6 +353,10 @@ generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the gene
 	@for module in . $(COMPONENT_MODULES); do PATH="$(TOOLS):$$PATH" $(GO) -C $$module generate ./... || exit 1; done
 	@# mdatagen also writes tests of what its templates make, nine times the same. Its own tests have them.
 	@rm -f $$(git ls-files -co --exclude-standard '*/internal/metadata*/generated_*_test.go')
+	@# What it writes for the tests of a component goes where they compare metrics by metrictest.
+	@for directory in */*/internal/metadatatest; do \
+		[ ! -d $$directory ] || grep -rq --include='*_test.go' 'internal/metadatatest"' $${directory%internal/*} || rm -r $$directory; \
+	done
 	@# mdatagen has no URL for the distribution, and leaves its link empty.
 	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.full.yaml|' $$(git ls-files '*/*/README.md')
 	@$(MAKE) format

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 )
 
 // newSmallDisk mounts a file system of 256 KiB below an exporter.
@@ -55,7 +54,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, <-done)
 	assert.Equal(t, map[string]int{"first": 1, "large": 1, "last": 1}, f.services(t), "and no temporary file")
 	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, f.host.statuses())
-	metadatatest.AssertEqualExporterPprofFilesWritten(t, f.telemetry, points(3), onlyValues()...)
+	f.assertPoints(t, "files_written", points(3))
 	_, err := f.telemetry.GetMetric("otelcol_exporter_pprof_files_unchanged")
 	assert.Error(t, err, "what was written did not come again")
 	for _, file := range f.files(t) {
@@ -73,7 +72,7 @@ func TestReadOnlyDisk(t *testing.T) {
 		require.ErrorIs(t, err, syscall.EROFS)
 	}
 	assert.Equal(t, []componentstatus.Status{componentstatus.StatusPermanentError}, f.host.statuses())
-	metadatatest.AssertEqualExporterPprofWriteFailures(t, f.telemetry, points(2, because("denied")), onlyValues()...)
+	f.assertPoints(t, "write_failures", points(2, because("denied")))
 	require.NoError(t, syscall.Mount("", f.directory, "", syscall.MS_REMOUNT, ""))
 	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 }

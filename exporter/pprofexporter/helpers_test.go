@@ -14,6 +14,11 @@ import (
 	"sync"
 	"testing"
 
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,7 +30,6 @@ import (
 	"go.opentelemetry.io/collector/exporter/xexporter"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 )
 
 // recorder is a host that keeps the reported status.
@@ -68,6 +72,12 @@ type fixture struct {
 	telemetry *componenttest.Telemetry
 }
 
+func newSettings(telemetry *componenttest.Telemetry) exporter.Settings {
+	set := exportertest.NewNopSettings(metadata.Type)
+	set.ID, set.TelemetrySettings = component.NewID(metadata.Type), telemetry.NewTelemetrySettings()
+	return set
+}
+
 func newFixture(t *testing.T, change func(*Config)) *fixture {
 	t.Helper()
 	host := newRecorder()
@@ -89,7 +99,7 @@ func newFixtureAt(t *testing.T, host component.Host, change func(*Config)) *fixt
 	}
 	f.directory = cfg.File.Get().Directory
 	var err error
-	f.Profiles, err = NewFactory().CreateProfiles(t.Context(), metadatatest.NewSettings(f.telemetry), cfg)
+	f.Profiles, err = NewFactory().CreateProfiles(t.Context(), newSettings(f.telemetry), cfg)
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context(), host))
 	ctx := context.WithoutCancel(t.Context()) // which is over when Cleanup begins

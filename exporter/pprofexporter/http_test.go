@@ -40,7 +40,6 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/internal/testkit/httpclienttest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
@@ -146,7 +145,7 @@ func newPushingAt(t *testing.T, host component.Host, url string, change func(*Co
 	require.NoError(t, cfg.Validate())
 	require.NoError(t, cfg.HTTP.Get().Validate())
 	var err error
-	p.Profiles, err = NewFactory().CreateProfiles(t.Context(), metadatatest.NewSettings(p.telemetry), cfg)
+	p.Profiles, err = NewFactory().CreateProfiles(t.Context(), newSettings(p.telemetry), cfg)
 	require.NoError(t, err)
 	require.NoError(t, p.Start(t.Context(), host))
 	t.Cleanup(func() {

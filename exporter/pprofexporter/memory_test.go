@@ -22,7 +22,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
@@ -77,7 +76,7 @@ func TestMemoryIsNeverEnough(t *testing.T) {
 		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.True(t, consumererror.IsPermanent(err))
 		profiles := int64(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().Len())
-		metadatatest.AssertEqualExporterPprofProfilesRefused(t, f.telemetry, points(profiles, because("too_large")), onlyValues()...)
+		f.assertPoints(t, "profiles_refused", points(profiles, because("too_large")))
 		assert.Empty(t, host.statuses())
 		assert.Zero(t, used(host.budget))
 	}
@@ -125,7 +124,7 @@ func TestMaxPprofBytes(t *testing.T) {
 	err := f.ConsumeProfiles(t.Context(), pd)
 	require.ErrorContains(t, err, "the limit is 100000")
 	assert.True(t, consumererror.IsPermanent(err))
-	metadatatest.AssertEqualExporterPprofProfilesRefused(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
+	f.assertPoints(t, "profiles_refused", points(1, because("too_large")))
 	assert.Equal(t, map[string]int{"b": 1}, f.services(t))
 }
 

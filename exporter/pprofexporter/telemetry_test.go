@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 )
 
 // points returns data points with at most one attribute beside the name of the exporter.
@@ -25,12 +25,13 @@ func points(value int64, attributes ...attribute.KeyValue) []metricdata.DataPoin
 	return []metricdata.DataPoint[int64]{{Value: value, Attributes: set}}
 }
 
-func because(reason string) attribute.KeyValue { return attribute.String("reason", reason) }
-
-// onlyValues ignores the times and exemplars of the data points.
-func onlyValues() []metricdatatest.Option {
-	return []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
+// assertPoints compares the data points of a counter or gauge.
+func (f *fixture) assertPoints(t *testing.T, name string, want []metricdata.DataPoint[int64]) {
+	t.Helper()
+	metrictest.AssertPoints(t, f.telemetry, "otelcol_exporter_pprof_"+name, want)
 }
+
+func because(reason string) attribute.KeyValue { return attribute.String("reason", reason) }
 
 func (f *fixture) totalSize(tb testing.TB) int64 {
 	tb.Helper()
@@ -49,16 +50,16 @@ func TestMetricsOfWrites(t *testing.T) {
 	require.NoError(t, f.ConsumeProfiles(t.Context(), heap))
 	samples := int64(len(f.read(t, "a.pb.gz").Sample))
 	require.NoError(t, f.ConsumeProfiles(t.Context(), heap))
-	metadatatest.AssertEqualExporterPprofFilesWritten(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofFilesUnchanged(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofProfilesWritten(t, f.telemetry, points(4), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofSamplesWritten(t, f.telemetry, points(samples), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofBytesWritten(t, f.telemetry, points(f.totalSize(t)), onlyValues()...)
+	f.assertPoints(t, "files_written", points(1))
+	f.assertPoints(t, "files_unchanged", points(1))
+	f.assertPoints(t, "profiles_written", points(4))
+	f.assertPoints(t, "samples_written", points(samples))
+	f.assertPoints(t, "bytes_written", points(f.totalSize(t)))
 
 	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
-	metadatatest.AssertEqualExporterPprofFilesRenamed(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofFilesWritten(t, f.telemetry, points(2), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofBytesWritten(t, f.telemetry, points(f.totalSize(t)), onlyValues()...)
+	f.assertPoints(t, "files_renamed", points(1))
+	f.assertPoints(t, "files_written", points(2))
+	f.assertPoints(t, "bytes_written", points(f.totalSize(t)))
 	_, err := f.telemetry.GetMetric("otelcol_exporter_pprof_held_files")
 	assert.Error(t, err, "not known where nothing is bounded")
 }
@@ -70,9 +71,9 @@ func TestMetricsOfLosses(t *testing.T) {
 	sample.Values().FromRaw([]int64{1, 2, 3})
 	sample.TimestampsUnixNano().FromRaw([]uint64{1, 2, 3})
 	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
-	metadatatest.AssertEqualExporterPprofPartsLost(t, f.telemetry, append(
+	f.assertPoints(t, "parts_lost", append(
 		points(0, attribute.String("kind", "attribute")),
-		points(3, attribute.String("kind", "timestamp"))...), onlyValues()...)
+		points(3, attribute.String("kind", "timestamp"))...))
 }
 
 func TestMetricsOfRefusals(t *testing.T) {
@@ -81,8 +82,8 @@ func TestMetricsOfRefusals(t *testing.T) {
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "bad"), deliverytest.CPU(t, "blocked"))
 	profiles := int64(deliverytest.Spoil(pd, 0))
 	require.Error(t, f.ConsumeProfiles(t.Context(), pd))
-	metadatatest.AssertEqualExporterPprofProfilesRefused(t, f.telemetry, append(
-		points(profiles, because("invalid")), points(profiles, because("blocked"))...), onlyValues()...)
+	f.assertPoints(t, "profiles_refused", append(
+		points(profiles, because("invalid")), points(profiles, because("blocked"))...))
 	_, err := f.telemetry.GetMetric("otelcol_exporter_pprof_write_failures")
 	assert.Error(t, err, "a refusal is not repeated")
 }
@@ -93,7 +94,7 @@ func TestMetricsOfFailures(t *testing.T) {
 	require.NoError(t, os.WriteFile(f.directory, nil, 0o600))
 	require.Error(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	require.Error(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
-	metadatatest.AssertEqualExporterPprofWriteFailures(t, f.telemetry, points(2, because("other")), onlyValues()...)
+	f.assertPoints(t, "write_failures", points(2, because("other")))
 	_, err := f.telemetry.GetMetric("otelcol_exporter_pprof_profiles_refused")
 	assert.Error(t, err, "a failure is repeated")
 }
@@ -125,12 +126,12 @@ func TestMetricsOfRetention(t *testing.T) {
 		return err == nil
 	},
 		deliverytest.Patience, time.Millisecond)
-	metadatatest.AssertEqualExporterPprofFilesRemoved(t, byAge.telemetry, points(1, because("age")), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofBytesRemoved(t, byAge.telemetry, points(size, because("age")), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofHeldFiles(t, byAge.telemetry, points(2), onlyValues()...)
+	byAge.assertPoints(t, "files_removed", points(1, because("age")))
+	byAge.assertPoints(t, "bytes_removed", points(size, because("age")))
+	byAge.assertPoints(t, "held_files", points(2))
 	const block = 4096
 	onDisk := (size+block-1)/block*block + 2*block // a file and two directories
-	metadatatest.AssertEqualExporterPprofHeldBytes(t, byAge.telemetry, points(2*onDisk), onlyValues()...)
+	byAge.assertPoints(t, "held_bytes", points(2*onDisk))
 
 	bySize := newFixture(t, in(func(file *FileConfig) { file.MaxTotalSize = onDisk }))
 	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, deliverytest.Patience, time.Millisecond)
@@ -139,6 +140,6 @@ func TestMetricsOfRetention(t *testing.T) {
 		return err == nil
 	},
 		deliverytest.Patience, time.Millisecond)
-	metadatatest.AssertEqualExporterPprofFilesRemoved(t, bySize.telemetry, points(1, because("size")), onlyValues()...)
-	metadatatest.AssertEqualExporterPprofBytesRemoved(t, bySize.telemetry, points(size, because("size")), onlyValues()...)
+	bySize.assertPoints(t, "files_removed", points(1, because("size")))
+	bySize.assertPoints(t, "bytes_removed", points(size, because("size")))
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
 func TestBatchIsFlushedAfterTimeout(t *testing.T) {
@@ -338,7 +337,7 @@ func TestMergeProfiles(t *testing.T) {
 		require.Len(t, next.taken(), 1)
 		requireCanonical(t, next.taken()[0])
 		assert.Equal(t, 4, next.taken()[0].ProfileCount())
-		metadatatest.AssertEqualProcessorProfileDeduplicatorMergedProfiles(t, f.telemetry, points(1), onlyValues()...)
+		f.assertPoints(t, "merged_profiles", points(1))
 		got := next.totals()
 		assert.EqualValues(t, 7, got["a/4"], "gauges are not added")
 		assert.EqualValues(t, 8, got["a/5"])

@@ -16,7 +16,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
 // used returns the reserved bytes of the budget.
@@ -108,8 +107,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 		err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), upload("checkout", 3, 1, 2, 3))
 		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.True(t, consumererror.IsPermanent(err))
-		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry,
-			append(points(1, because("memory_budget")), points(1, because("too_large"))...), onlyValues()...)
+		f.assertPoints(t, "refused_messages", append(points(1, because("memory_budget")), points(1, because("too_large"))...))
 	})
 }
 
@@ -184,7 +182,7 @@ func TestSharedNameIsNotMultiplied(t *testing.T) {
 		err := f.ConsumeProfiles(t.Context(), hostile(4<<20))
 		require.ErrorContains(t, err, "cannot split a message to batch::max_bytes: sample 0 of profile 0 needs a message of 41")
 		assert.True(t, consumererror.IsPermanent(err))
-		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
+		f.assertPoints(t, "refused_messages", points(1, because("too_large")))
 		pass(time.Second)
 		assert.Zero(t, next.calls())
 
@@ -225,6 +223,6 @@ func TestOversizedMessages(t *testing.T) {
 			}
 		}
 		assert.Positive(t, oversized)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorOversizedMessages(t, f.telemetry, points(oversized), onlyValues()...)
+		f.assertPoints(t, "oversized_messages", points(oversized))
 	})
 }

@@ -10,6 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/processor/processortest"
+
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
@@ -27,7 +32,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -215,7 +219,8 @@ func startWithin(tb testing.TB, bytes int64, next *sink, change func(*Config)) *
 		change(cfg)
 	}
 	f := &fixture{next: next, telemetry: componenttest.NewTelemetry(), budget: memory.New(bytes, time.Second)}
-	set := metadatatest.NewSettings(f.telemetry)
+	set := processortest.NewNopSettings(metadata.Type)
+	set.ID, set.TelemetrySettings = component.NewID(metadata.Type), f.telemetry.NewTelemetrySettings()
 	core, logs := observer.New(zap.InfoLevel)
 	set.Logger, f.logs = zap.New(core), logs
 	var err error

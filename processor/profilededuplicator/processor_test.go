@@ -28,7 +28,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
 func TestFactory(t *testing.T) {
@@ -237,5 +236,5 @@ func TestSharedLongString(t *testing.T) {
 	err := f.ConsumeProfiles(t.Context(), pd)
 	require.ErrorContains(t, err, "bytes in protobuf, at most 536870912 are allowed")
 	assert.True(t, consumererror.IsPermanent(err))
-	metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
+	f.assertPoints(t, "refused_messages", points(1, because("too_large")))
 }

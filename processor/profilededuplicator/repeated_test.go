@@ -19,7 +19,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
 // sending is a call that may have to wait.
@@ -74,7 +73,7 @@ func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
 			require.ErrorIs(t, other.err, delivered.ErrInFlight)
 			assert.False(t, consumererror.IsPermanent(other.err), "the sender may try again")
 		}
-		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(64, because("in_flight")), onlyValues()...)
+		f.assertPoints(t, "refused_messages", points(64, because("in_flight")))
 		pass(time.Hour)
 		g.reply(nil)
 		require.NoError(t, first.err)
@@ -223,6 +222,6 @@ func TestEqualProfilesWithoutATime(t *testing.T) {
 			assert.Equal(t, minute/10+1, next.calls(), "one in the ttl of ten minutes, minute %d", minute)
 			time.Sleep(time.Minute)
 		}
-		metadatatest.AssertEqualProcessorProfileDeduplicatorRepeatedProfiles(t, f.telemetry, points(18), onlyValues()...)
+		f.assertPoints(t, "repeated_profiles", points(18))
 	})
 }

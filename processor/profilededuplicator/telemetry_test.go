@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
@@ -17,12 +19,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
 func attributesOf(more ...attribute.KeyValue) attribute.Set {
@@ -34,6 +34,12 @@ func points(value int64, more ...attribute.KeyValue) []metricdata.DataPoint[int6
 	return []metricdata.DataPoint[int64]{{Value: value, Attributes: attributesOf(more...)}}
 }
 
+// assertPoints compares the data points of a counter or gauge.
+func (f *fixture) assertPoints(t *testing.T, name string, want []metricdata.DataPoint[int64]) {
+	t.Helper()
+	metrictest.AssertPoints(t, f.telemetry, "otelcol_processor_profile_deduplicator_"+name, want)
+}
+
 func because(reason string) attribute.KeyValue { return attribute.String("reason", reason) }
 
 // tables has the data points of a metric of dictionary entries.
@@ -43,11 +49,6 @@ func tables(counts [len(dictionary.TableNames)]int) []metricdata.DataPoint[int64
 		all = append(all, points(int64(counts[i]), attribute.String("table", name))...)
 	}
 	return all
-}
-
-// onlyValues ignores timestamps and exemplars.
-func onlyValues() []metricdatatest.Option {
-	return []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
 }
 
 func (f *fixture) requireUnset(tb testing.TB, metrics ...string) {
@@ -77,22 +78,20 @@ func TestMetricsOfMessages(t *testing.T) {
 	assert.Equal(t, content{profiles: 1, samples: 2, entries: [...]int{5, 3, 1, 3, 3, 1, 1}, bytes: out.bytes}, out)
 	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
 
-	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingProfiles(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingSamples(t, f.telemetry, points(4), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingBytes(t, f.telemetry, points(int64(in.bytes)), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingDictionaryEntries(t, f.telemetry, tables(in.entries), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingSamples(t, f.telemetry, points(2), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingDictionaryEntries(t, f.telemetry, tables(out.entries), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorSavedBytes(t, f.telemetry, points(int64(in.bytes-out.bytes)), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorProcessingDuration(t, f.telemetry,
-		[]metricdata.HistogramDataPoint[float64]{{Attributes: attributesOf()}}, append(onlyValues(), metricdatatest.IgnoreValue())...)
+	f.assertPoints(t, "incoming_profiles", points(1))
+	f.assertPoints(t, "incoming_samples", points(4))
+	f.assertPoints(t, "incoming_bytes", points(int64(in.bytes)))
+	f.assertPoints(t, "incoming_dictionary_entries", tables(in.entries))
+	f.assertPoints(t, "outgoing_profiles", points(1))
+	f.assertPoints(t, "outgoing_samples", points(2))
+	f.assertPoints(t, "outgoing_dictionary_entries", tables(out.entries))
+	f.assertPoints(t, "saved_bytes", points(int64(in.bytes-out.bytes)))
 	f.requireUnset(t, "repeated_profiles", "remembered_ids", "held_bytes", "held_tenants", "batch_messages", "retries", "lost_profiles")
 
 	// A canonical message does not change.
 	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
-	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingSamples(t, f.telemetry, points(4), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorSavedBytes(t, f.telemetry, points(int64(in.bytes-out.bytes)), onlyValues()...)
+	f.assertPoints(t, "outgoing_samples", points(4))
+	f.assertPoints(t, "saved_bytes", points(int64(in.bytes-out.bytes)))
 }
 
 // A message that the next consumer refuses counts as incoming, but not as outgoing.
@@ -100,7 +99,7 @@ func TestMetricsOfRefusedMessages(t *testing.T) {
 	f := start(t, &sink{answer: refuse(1, errNotNow)}, nil)
 	pd, in, _ := doubled()
 	require.Error(t, f.ConsumeProfiles(t.Context(), pd))
-	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingBytes(t, f.telemetry, points(int64(in.bytes)), onlyValues()...)
+	f.assertPoints(t, "incoming_bytes", points(int64(in.bytes)))
 	f.requireUnset(t, "outgoing_profiles", "outgoing_samples", "outgoing_dictionary_entries", "saved_bytes", "refused_messages")
 }
 
@@ -149,18 +148,18 @@ func TestMetricsOfRepairs(t *testing.T) {
 	require.NoError(t, f.ConsumeProfiles(t.Context(),
 		together(spoil(upload("index", 1, 1)), unequal, twice, thread, mixed, partial, upload("empty", 7))))
 
-	metadatatest.AssertEqualProcessorProfileDeduplicatorInvalidProfiles(t, f.telemetry, append(append(
+	f.assertPoints(t, "invalid_profiles", append(append(
 		points(1, because("index_out_of_range")), points(1, because("unequal_lengths"))...),
-		points(1, because("duplicate_key"))...), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedAttributes(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedZeroSamples(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedLinks(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedEmptyProfiles(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorClearedLines(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorNamedFunctions(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorMendedTexts(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(3), onlyValues()...)
+		points(1, because("duplicate_key"))...))
+	f.assertPoints(t, "dropped_attributes", points(1))
+	f.assertPoints(t, "dropped_zero_samples", points(1))
+	f.assertPoints(t, "dropped_links", points(1))
+	f.assertPoints(t, "dropped_empty_profiles", points(1))
+	f.assertPoints(t, "mixed_shape_samples", points(1))
+	f.assertPoints(t, "cleared_lines", points(1))
+	f.assertPoints(t, "named_functions", points(1))
+	f.assertPoints(t, "mended_texts", points(1))
+	f.assertPoints(t, "outgoing_profiles", points(3))
 	var dropped []string
 	for _, entry := range f.logs.FilterMessageSnippet("Dropped profiles").All() {
 		fields := entry.ContextMap()
@@ -188,14 +187,14 @@ func TestMetricsOfRepeatedProfiles(t *testing.T) {
 	pd := func() pprofile.Profiles { return together(upload("checkout", 1, 1), upload("checkout", 2, 1)) }
 	require.NoError(t, f.ConsumeProfiles(t.Context(), pd()))
 	require.NoError(t, f.ConsumeProfiles(t.Context(), pd()))
-	metadatatest.AssertEqualProcessorProfileDeduplicatorRepeatedProfiles(t, f.telemetry, points(2), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorRememberedIds(t, f.telemetry, points(2), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingProfiles(t, f.telemetry, points(4), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(2), onlyValues()...)
+	f.assertPoints(t, "repeated_profiles", points(2))
+	f.assertPoints(t, "remembered_ids", points(2))
+	f.assertPoints(t, "incoming_profiles", points(4))
+	f.assertPoints(t, "outgoing_profiles", points(2))
 	f.requireUnset(t, "evicted_ids")
 	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
-	metadatatest.AssertEqualProcessorProfileDeduplicatorEvictedIds(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorRememberedIds(t, f.telemetry, points(2), onlyValues()...)
+	f.assertPoints(t, "evicted_ids", points(1))
+	f.assertPoints(t, "remembered_ids", points(2))
 }
 
 func TestMetricsOfRefusals(t *testing.T) {
@@ -224,7 +223,7 @@ func TestMetricsOfRefusals(t *testing.T) {
 		for _, reason := range []string{"invalid", "too_large", "held_bytes", "memory_budget", "tenants", "stopped"} {
 			want = append(want, points(1, because(reason))...)
 		}
-		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, want, onlyValues()...)
+		f.assertPoints(t, "refused_messages", want)
 	})
 }
 
@@ -255,17 +254,15 @@ func TestMetricsOfBatches(t *testing.T) {
 		}
 		memory, _ := f.Profiles.(*deduplicator).batching.batches.usage()
 		assert.Equal(t, 3*(size.Of(upload("checkout", 1, 3, 4))+messageOverhead), memory)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldBytes(t, f.telemetry, points(memory), onlyValues()...)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldTenants(t, f.telemetry, points(1), onlyValues()...)
+		f.assertPoints(t, "held_bytes", points(memory))
+		f.assertPoints(t, "held_tenants", points(1))
 		pass(time.Second)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldBytes(t, f.telemetry, points(0), onlyValues()...)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldTenants(t, f.telemetry, points(0), onlyValues()...)
+		f.assertPoints(t, "held_bytes", points(0))
+		f.assertPoints(t, "held_tenants", points(0))
 		out := contentOf(next.taken()[0])
-		metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingDictionaryEntries(t, f.telemetry,
-			tables([...]int{15, 9, 3, 9, 9, 3, 3}), onlyValues()...)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingDictionaryEntries(t, f.telemetry,
-			tables([...]int{5, 3, 1, 3, 3, 1, 1}), onlyValues()...)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorSavedBytes(t, f.telemetry, points(int64(3*in.bytes-out.bytes)), onlyValues()...)
+		f.assertPoints(t, "incoming_dictionary_entries", tables([...]int{15, 9, 3, 9, 9, 3, 3}))
+		f.assertPoints(t, "outgoing_dictionary_entries", tables([...]int{5, 3, 1, 3, 3, 1, 1}))
+		f.assertPoints(t, "saved_bytes", points(int64(3*in.bytes-out.bytes)))
 
 		consume(25, 2)
 		large := upload("checkout", 3, 1, 2, 3, 4, 5, 6)
@@ -288,17 +285,6 @@ func TestMetricsOfBatches(t *testing.T) {
 				assert.Equal(t, want[i+1], sum, "%s %s", name, trigger)
 			}
 		}
-		triggers := func(names ...string) (points []metricdata.HistogramDataPoint[int64]) {
-			for _, name := range names {
-				points = append(points, metricdata.HistogramDataPoint[int64]{Attributes: attributesOf(attribute.String("trigger", name))})
-			}
-			return points
-		}
-		ignore := append(onlyValues(), metricdatatest.IgnoreValue())
-		all := triggers("timeout", "samples", "bytes", "shutdown")
-		metadatatest.AssertEqualProcessorProfileDeduplicatorBatchMessages(t, f.telemetry, all, ignore...)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorBatchSamples(t, f.telemetry, all, ignore...)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorBatchBytes(t, f.telemetry, all, ignore...)
 	})
 }
 
@@ -338,11 +324,11 @@ func TestMetricsOfLosses(t *testing.T) {
 		defer cancel()
 		require.Error(t, f.Profiles.(*deduplicator).batching.batches.stop(ctx))
 
-		metadatatest.AssertEqualProcessorProfileDeduplicatorLostProfiles(t, f.telemetry, append(append(
-			points(2, because("permanent")), points(2, because("retries"))...), points(1, because("shutdown"))...), onlyValues()...)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorLostSamples(t, f.telemetry, append(append(
-			points(5, because("permanent")), points(5, because("retries"))...), points(1, because("shutdown"))...), onlyValues()...)
-		metadatatest.AssertEqualProcessorProfileDeduplicatorRetries(t, f.telemetry, points(3), onlyValues()...)
+		f.assertPoints(t, "lost_profiles", append(append(
+			points(2, because("permanent")), points(2, because("retries"))...), points(1, because("shutdown"))...))
+		f.assertPoints(t, "lost_samples", append(append(
+			points(5, because("permanent")), points(5, because("retries"))...), points(1, because("shutdown"))...))
+		f.assertPoints(t, "retries", points(3))
 		f.requireUnset(t, "outgoing_profiles", "merged_profiles")
 	})
 }
