@@ -31,6 +31,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 6, "measurements of each route")
 	flag.IntVar(&o.uploads, "uploads", 300, "uploads in one measurement")
 	flag.IntVar(&o.senders, "senders", 16, "uploads under way at a time")
+	flag.IntVar(&o.tenants, "tenants", 0, "values of the header X-Scope-OrgID, with -shipped")
 	flag.DurationVar(&o.load, "load", 20*time.Second, "how long uploads begin at fixed times, for each load")
 	flag.DurationVar(&o.steady, "steady", 0, "only measure the latency under a steady load for so long")
 	flag.Parse()

@@ -24,6 +24,7 @@ type options struct {
 	rounds  int
 	uploads int
 	senders int
+	tenants int
 	load    time.Duration
 	steady  time.Duration
 }

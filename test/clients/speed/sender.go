@@ -5,10 +5,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +23,8 @@ const pause = 50 * time.Millisecond
 type sender struct {
 	client *http.Client
 	at     int
+	// tenants is the number of values of the header X-Scope-OrgID. With 0 there is no header.
+	tenants int
 	// sent counts all uploads, so that each has a number of its own.
 	sent int
 }
@@ -48,7 +52,7 @@ func (s *sender) sendOne(address string, u upload, number int) error {
 		query = fmt.Sprintf(query, number)
 	}
 	for {
-		status, text, err := s.post("http://"+address+u.path+query, u)
+		status, text, err := s.post("http://"+address+u.path+query, u, number)
 		switch {
 		case err != nil:
 			return err
@@ -61,8 +65,16 @@ func (s *sender) sendOne(address string, u upload, number int) error {
 	}
 }
 
-func (s *sender) post(url string, u upload) (status int, text []byte, err error) {
-	response, err := s.client.Post(url, u.contentType, bytes.NewReader(u.body))
+func (s *sender) post(url string, u upload, number int) (status int, text []byte, err error) {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader(u.body))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Content-Type", u.contentType)
+	if s.tenants > 0 {
+		request.Header.Set("X-Scope-OrgID", strconv.Itoa(number%s.tenants))
+	}
+	response, err := s.client.Do(request)
 	if err != nil {
 		return 0, nil, err
 	}

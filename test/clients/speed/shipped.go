@@ -179,7 +179,7 @@ func (r *shippedResult) measure(o options, y yardsticks, u upload) (err error) {
 	}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	defer client.CloseIdleConnections()
-	s := &sender{client: client, at: o.senders}
+	s := &sender{client: client, at: o.senders, tenants: o.tenants}
 	if _, err := m.cost(s, u, o.uploads); err != nil { // It warms the process up.
 		return err
 	}

@@ -114,12 +114,12 @@ func TestRefused(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		http.Error(w, "no "+request.URL.RawQuery, http.StatusBadRequest)
+		http.Error(w, "no "+request.URL.RawQuery+" of "+request.Header.Get("X-Scope-OrgID"), http.StatusBadRequest)
 	}))
 	defer server.Close()
-	s := &sender{client: server.Client(), at: 1, sent: 7}
+	s := &sender{client: server.Client(), at: 1, sent: 7, tenants: 5}
 	err := s.send(server.Listener.Addr().String(), upload{query: "?n=%d"}, 2)
-	require.ErrorContains(t, err, "status 400: no n=7")
+	require.ErrorContains(t, err, "status 400: no n=7 of 2")
 	assert.EqualValues(t, 2, requests.Load(), "the first one was sent again")
 }
 
