@@ -43,7 +43,7 @@ func (p *Progress) Each(ctx context.Context, payloads iter.Seq2[pprof.Payload, e
 		fault, isFault := errors.AsType[*pprof.ProfileError](err)
 		switch {
 		case isFault && !errors.Is(err, pprof.ErrNotReserved):
-			p.Refuse(refusalOf(err), PositionOf(fault))
+			p.Refuse(refusalOf(err), positionOf(fault))
 			continue
 		case err != nil:
 			return err

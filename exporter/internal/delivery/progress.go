@@ -19,8 +19,8 @@ import (
 // Position is the position of a profile in a request, as indices.
 type Position struct{ resource, scope, profile int }
 
-// PositionOf returns the position of the profile of an error.
-func PositionOf(fault *pprof.ProfileError) Position {
+// positionOf returns the position of the profile of an error.
+func positionOf(fault *pprof.ProfileError) Position {
 	return Position{resource: fault.Resource, scope: fault.Scope, profile: fault.Profile}
 }
 
