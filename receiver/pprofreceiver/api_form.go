@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 
@@ -18,12 +19,15 @@ const (
 
 	// maxBoundary is the length that RFC 2046 allows.
 	maxBoundary = 70
-	// maxPartHeader limits the header of one part in bytes.
+	// maxPartHeader limits the header of one part in bytes. mime/multipart would read 10 MiB.
 	maxPartHeader = 8 << 10
-	// mime/multipart reads headers of up to 10 MiB. Short lines need most memory, as a multiple of their length.
-	partHeaderMemory = 20 << 20
-	partHeaderFactor = 32
+	// partBytes is the memory for reading such a header.
+	partBytes = 16 << 10
+	// readAhead is how much mime/multipart reads at a time.
+	readAhead = 4 << 10
 )
+
+var errPartHeader = refusal.New(refusal.TooLarge, "the header of a part of the form is larger than %d bytes", maxPartHeader)
 
 // formPart is one field or file of a form.
 type formPart struct {
@@ -55,15 +59,20 @@ func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxPar
 	if err != nil {
 		return err
 	}
-	if err := m.Need(min(partHeaderFactor*int64(len(body)), partHeaderMemory)); err != nil {
-		return err
-	}
-	reader := multipart.NewReader(bytes.NewReader(body), boundary)
+	from := &partReader{body: bytes.NewReader(body)}
+	reader := multipart.NewReader(from, boundary)
 	for number := 1; ; number++ {
+		if err := m.Use(partBytes); err != nil {
+			return err
+		}
+		from.left = maxPartHeader + readAhead
 		part, err := reader.NextRawPart()
 		// A form that ends within a header has the same error as one that has ended.
 		if err == io.EOF && bytes.Contains(body, []byte("--"+boundary+"--")) { //nolint:errorlint // other errors wrap io.EOF
 			return nil
+		}
+		if err != nil && from.left <= 0 {
+			return errPartHeader
 		}
 		if err != nil {
 			return refusal.New(refusal.Malformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
@@ -71,9 +80,7 @@ func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxPar
 		if number > maxParts {
 			return refusal.New(refusal.TooLarge, "the form has more than %d parts", maxParts)
 		}
-		if headerLength(part) > maxPartHeader {
-			return refusal.New(refusal.TooLarge, "the header of part %d of the form has more than %d bytes", number, maxPartHeader)
-		}
+		from.left = math.MaxInt
 		content, err := readPart(part, body)
 		if err != nil {
 			return refusal.New(refusal.Malformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
@@ -85,14 +92,20 @@ func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxPar
 	}
 }
 
-func headerLength(part *multipart.Part) int {
-	length := 0
-	for name, values := range part.Header {
-		for _, value := range values {
-			length += len(name) + len(value)
-		}
+// partReader reads a body. While a header is read, left is how much more may be read.
+type partReader struct {
+	body *bytes.Reader
+	left int
+}
+
+// Read reads from the body.
+func (r *partReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errPartHeader
 	}
-	return length
+	n, err := r.body.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
 }
 
 // readPart reads the content of a part into buffer, which is never too small: it is the rest of the form.
