@@ -191,7 +191,9 @@ test-race: $(SUMMARY) ## The same under the race detector, without the end-to-en
 	@{ status=0; export CGO_ENABLED=1; \
 		$(GO) test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -Ev '$(HEART)') || status=1; \
 		$(GO) test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) -run Concurrent $$($(GO) list $(PKGS) | grep -E '$(HEART)') || status=1; \
-		[ '$(PKGS)' != ./... ] || $(GO) -C exporter/profileviewexporter test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
+		[ '$(PKGS)' != ./... ] || for module in exporter/profileviewexporter processor/profilesymbolizer; do \
+			$(GO) -C $$module test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
+		done; \
 		exit $$status; \
 	} | $(SUMMARY)
 
@@ -204,10 +206,10 @@ test-386: $(SUMMARY) ## The tests of all that counts bytes and indices as a 32-b
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r directory; do \
-		listed=$$($(GO) test -list '^Fuzz' $$directory); \
+		listed=$$($(GO) -C $$directory test -list '^Fuzz' .); \
 		for target in $$(grep '^Fuzz' <<<"$$listed"); do \
 			echo "== $$directory $$target"; \
-			$(GO) test $$directory -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
+			$(GO) -C $$directory test . -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
 		done; \
 	done
 

@@ -154,7 +154,8 @@ func (s *symbolizer) symbolize(ctx context.Context, reservation *memory.Reservat
 		err = m.write()
 	}
 	if err != nil {
-		counts[resultMemory], counts[resultNamed] = counts[resultNamed], 0
+		counts[resultMemory] = counts[resultNamed] + counts[resultUnknown]
+		counts[resultNamed], counts[resultUnknown] = 0, 0
 		s.telemetry.logger.Warn("A message has no names for its addresses", zap.Error(err))
 	}
 	s.telemetry.locations(ctx, &counts)

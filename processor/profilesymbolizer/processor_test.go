@@ -6,9 +6,11 @@ package profilesymbolizer
 import (
 	"context"
 	"debug/elf"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +21,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/processor/processortest"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
 
 const program = `
@@ -190,4 +195,137 @@ func TestNeverWaits(t *testing.T) {
 		names, _ := linesOf(last(sink).Dictionary(), 1)
 		assert.Contains(t, names, "outer")
 	}, time.Minute, 10*time.Millisecond)
+}
+
+// Locations with lines are left alone, or named anew with replace_lines. Then is_folded, which was said of the old lines, is gone.
+func TestReplaceLines(t *testing.T) {
+	directory := t.TempDir()
+	c := compileC(t, directory)
+	for _, replace := range []bool{false, true} {
+		cfg := createDefaultConfig().(*Config)
+		cfg.Directories = []string{directory}
+		cfg.MaxWait = time.Minute
+		cfg.ReplaceLines = replace
+		s, sink := symbolizerOf(t, nil, cfg)
+		pd := messageOf(c)
+		d := pd.Dictionary()
+		d.StringTable().Append("old", "pprof.location.is_folded")
+		d.FunctionTable().AppendEmpty().SetNameStrindex(5)
+		folded := d.AttributeTable().AppendEmpty()
+		folded.SetKeyStrindex(6)
+		folded.Value().SetBool(true)
+		l := d.LocationTable().At(1)
+		l.Lines().AppendEmpty().SetFunctionIndex(1)
+		l.AttributeIndices().Append(2)
+		require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
+		got := last(sink).Dictionary()
+		names, _ := linesOf(got, 1)
+		if replace {
+			assert.Equal(t, "outer", names[len(names)-1])
+			assert.Zero(t, got.LocationTable().At(1).AttributeIndices().Len())
+		} else {
+			assert.Equal(t, []string{"old"}, names)
+			assert.Equal(t, 1, got.LocationTable().At(1).AttributeIndices().Len())
+		}
+	}
+}
+
+// What does not fit into the memory budget goes on without names.
+func TestMemory(t *testing.T) {
+	directory := t.TempDir()
+	c := compileC(t, directory)
+	tel := componenttest.NewTelemetry()
+	cfg := createDefaultConfig().(*Config)
+	cfg.Directories = []string{directory}
+	cfg.MaxWait = time.Minute
+	s, sink := symbolizerOf(t, tel, cfg)
+	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
+	pd := messageOf(c)
+	s.budget = memory.New(2*size.Of(pd)*8/7+500, time.Millisecond) // one eighth is kept for small requests
+	require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
+	names, _ := linesOf(last(sink).Dictionary(), 1)
+	assert.Empty(t, names)
+	require.NoError(t, profiletest.Check(last(sink)))
+	assert.EqualValues(t, c.size, sums(t, tel, "locations")["result=memory "])
+	used, _ := s.budget.Used()
+	assert.Zero(t, used)
+}
+
+// A file whose index needs more than max_index_memory has failed.
+func TestIndexMemory(t *testing.T) {
+	directory := t.TempDir()
+	c := compileC(t, directory)
+	cfg := createDefaultConfig().(*Config)
+	cfg.Directories = []string{directory}
+	cfg.MaxWait = time.Minute
+	s, sink := symbolizerOf(t, nil, cfg)
+	cfg.MaxIndexMemory = 1000 // Validate does not allow so little.
+	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
+	names, _ := linesOf(last(sink).Dictionary(), 1)
+	assert.Empty(t, names)
+	budget := memory.New(1<<20, time.Millisecond)
+	s.budget = budget
+	work, release, err := s.memory(t.Context())
+	require.NoError(t, err)
+	assert.ErrorIs(t, work.Use(2000), source.ErrTooLarge)
+	release()
+	used, _ := budget.Used()
+	assert.Zero(t, used)
+}
+
+// Indices that do not exist are left to those who check them.
+func TestInvalidIndices(t *testing.T) {
+	directory := t.TempDir()
+	c := compileC(t, directory)
+	cfg := createDefaultConfig().(*Config)
+	cfg.Directories = []string{directory}
+	cfg.MaxWait = time.Minute
+	s, sink := symbolizerOf(t, nil, cfg)
+	for _, i := range []int32{-1, 7, 1 << 30} {
+		pd := messageOf(c)
+		d := pd.Dictionary()
+		d.LocationTable().At(1).SetMappingIndex(i)
+		d.MappingTable().At(1).AttributeIndices().Append(i)
+		d.MappingTable().At(1).SetFilenameStrindex(i)
+		d.AttributeTable().AppendEmpty().SetKeyStrindex(i)
+		d.LocationTable().At(2).AttributeIndices().Append(i)
+		require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
+		names, _ := linesOf(last(sink).Dictionary(), 1)
+		assert.Empty(t, names)
+	}
+	empty := pprofile.NewProfiles()
+	require.NoError(t, s.ConsumeProfiles(t.Context(), empty))
+}
+
+// An error of the next consumer goes to the caller.
+func TestErrorOfNext(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.Directories = []string{t.TempDir()}
+	s, _ := symbolizerOf(t, nil, cfg)
+	want := errors.New("no")
+	s.next = consumertest.NewErr(want)
+	assert.ErrorIs(t, s.ConsumeProfiles(t.Context(), pprofile.NewProfiles()), want)
+}
+
+// Many senders at once get the same names.
+func TestConcurrent(t *testing.T) {
+	directory := t.TempDir()
+	c := compileC(t, directory)
+	cfg := createDefaultConfig().(*Config)
+	cfg.Directories = []string{directory}
+	cfg.MaxWait = time.Minute
+	s, sink := symbolizerOf(t, nil, cfg)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 20 {
+				assert.NoError(t, s.ConsumeProfiles(context.Background(), messageOf(c)))
+			}
+		})
+	}
+	group.Wait()
+	for _, pd := range sink.AllProfiles() {
+		names, _ := linesOf(pd.Dictionary(), 1)
+		assert.Contains(t, names, "outer")
+	}
 }

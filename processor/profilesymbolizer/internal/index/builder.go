@@ -104,7 +104,7 @@ func (b *Builder) Text(s string) uint32 {
 	if i, ok := b.textIndex[s]; ok || b.err != nil {
 		return i
 	}
-	if len(b.texts)+len(s)+binary.MaxVarintLen32 > math.MaxUint32 {
+	if uint64(len(b.texts))+uint64(len(s))+binary.MaxVarintLen32 > math.MaxUint32 {
 		b.err = ErrFull
 		return 0
 	}

@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // Directories finds files in directories: by build id, as debuggers do, and by the path that the process had. A path of a profile never
@@ -76,7 +75,7 @@ func names(b Binary) (names []string) {
 
 // openRegular opens a regular file, or returns nil. It does not wait for the other end of a pipe.
 func openRegular(root *os.Root, name string) *os.File {
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := root.OpenFile(name, os.O_RDONLY|dontWait, 0)
 	if err != nil {
 		return nil
 	}

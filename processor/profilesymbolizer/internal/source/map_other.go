@@ -10,6 +10,8 @@ import (
 	"os"
 )
 
+const dontWait = 0
+
 // mapFile reads a file, where files cannot be mapped.
 func mapFile(file *os.File) (data []byte, unmap func(), err error) {
 	data, err = io.ReadAll(file)

@@ -14,6 +14,9 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
 
+// dontWait opens a pipe at once, so that it can be refused.
+const dontWait = syscall.O_NONBLOCK
+
 // mapFile maps a file: its pages are those of the system's cache, and need no memory of the process.
 func mapFile(file *os.File) (data []byte, unmap func(), err error) {
 	info, err := file.Stat()

@@ -1,8 +1,23 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package source
 
-import "syscall"
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
 
-func makePipe(name string) error { return syscall.Mkfifo(name, 0o600) }
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A pipe does not stop a worker.
+func TestNoPipe(t *testing.T) {
+	directory := t.TempDir()
+	require.NoError(t, syscall.Mkfifo(filepath.Join(directory, "pipe"), 0o600))
+	_, result := get(t, newStore(t, settings(t.TempDir(), Directories{directory})), Binary{Kind: GNU, ID: idA, Path: "/pipe"})
+	assert.Equal(t, Missing, result)
+}

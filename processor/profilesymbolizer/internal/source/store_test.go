@@ -150,14 +150,6 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// A pipe does not stop a worker.
-func TestNoPipe(t *testing.T) {
-	directory := t.TempDir()
-	require.NoError(t, makePipe(filepath.Join(directory, "pipe")))
-	_, result := get(t, newStore(t, settings(t.TempDir(), Directories{directory})), Binary{Kind: GNU, ID: idA, Path: "/pipe"})
-	assert.Equal(t, Missing, result)
-}
-
 func TestHTLHash(t *testing.T) {
 	directory := t.TempDir()
 	data := elftest.WithSymbols(idA, "hashed")
