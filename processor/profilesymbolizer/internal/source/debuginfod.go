@@ -79,7 +79,7 @@ func (d *Debuginfod) download(ctx context.Context, b Binary, artifact string) (*
 	case response.StatusCode == http.StatusNotFound:
 		return nil, ErrNotFound
 	case response.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s: %s", url, response.Status)
+		return nil, fmt.Errorf("%s: status %d", url, response.StatusCode)
 	case response.ContentLength > d.MaxBytes:
 		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d are allowed", url, ErrTooLarge, response.ContentLength, d.MaxBytes)
 	}

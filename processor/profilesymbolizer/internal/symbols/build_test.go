@@ -72,7 +72,8 @@ func difference(got, want []frame, symbols map[string]uint64) string {
 	if got[last].file != want[last].file || got[last].line != want[last].line || !slices.Equal(got[:last], want[:last]) {
 		return unexplained
 	}
-	function, symbol := strings.ReplaceAll(got[last].function, "·", "."), want[last].function // DWARF has no such dot.
+	function := strings.ReplaceAll(got[last].function, "·", ".") // DWARF has no such dot.
+	symbol, _, _ := strings.Cut(want[last].function, "@")        // the version of a symbol
 	switch {
 	case function == symbol:
 		return none
@@ -87,7 +88,7 @@ func difference(got, want []frame, symbols map[string]uint64) string {
 // cloneSuffix matches what compilers add to the symbol of a function: compilers of C, C++ and Rust of a part or a variant, Go of one in assembler.
 var cloneSuffix = regexp.MustCompile(`^(\.(isra|part|constprop|cold|llvm|abi0)(\.\d+)?)+$`)
 
-// symbolsOf returns the addresses of all symbols of a file.
+// symbolsOf returns the addresses of all symbols of a file, without their versions.
 func symbolsOf(t *testing.T, name string) map[string]uint64 {
 	t.Helper()
 	file, err := elf.Open(name)
@@ -97,7 +98,8 @@ func symbolsOf(t *testing.T, name string) map[string]uint64 {
 	require.NoError(t, err)
 	symbols := map[string]uint64{}
 	for _, s := range list {
-		symbols[s.Name] = s.Value
+		name, _, _ := strings.Cut(s.Name, "@")
+		symbols[name] = s.Value
 	}
 	return symbols
 }

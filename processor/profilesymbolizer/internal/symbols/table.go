@@ -5,6 +5,7 @@ package symbols
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
@@ -66,7 +67,8 @@ func addTable(file *elffile.File, kind uint32, builder *index.Builder, memory *m
 		if s.size > 0 && s.size < end-s.address {
 			end = s.address + s.size
 		}
-		if name := elffile.Text(texts, s.name); name != "" {
+		// Some symbols have a version, such as f@GLIBC_2.2.5.
+		if name, _, _ := strings.Cut(elffile.Text(texts, s.name), "@"); name != "" {
 			function := builder.Linked(name, "", 0)
 			builder.Range(index.LayerSymbols, s.address, end, builder.Node(function, 0, index.Place{}))
 		}
