@@ -50,7 +50,7 @@ const (
 )
 
 // difference says why frames differ from those of llvm-symbolizer.
-func difference(got, want []frame, symbols map[string]uint64) string {
+func difference(got, want []frame, symbols map[string][]uint64) string {
 	switch {
 	case slices.Equal(got, want):
 		return none
@@ -79,7 +79,7 @@ func difference(got, want []frame, symbols map[string]uint64) string {
 		return none
 	case strings.HasPrefix(symbol, function) && cloneSuffix.MatchString(symbol[len(function):]) || strings.HasSuffix(symbol, ".cold"):
 		return clone
-	case symbols[function] != 0 && symbols[function] == symbols[symbol]:
+	case slices.ContainsFunc(symbols[function], func(address uint64) bool { return slices.Contains(symbols[symbol], address) }):
 		return folded
 	}
 	return unexplained
@@ -89,17 +89,17 @@ func difference(got, want []frame, symbols map[string]uint64) string {
 var cloneSuffix = regexp.MustCompile(`^(\.(isra|part|constprop|cold|llvm|abi0)(\.\d+)?)+$`)
 
 // symbolsOf returns the addresses of all symbols of a file, without their versions.
-func symbolsOf(t *testing.T, name string) map[string]uint64 {
+func symbolsOf(t *testing.T, name string) map[string][]uint64 {
 	t.Helper()
 	file, err := elf.Open(name)
 	require.NoError(t, err)
 	defer file.Close()
 	list, err := file.Symbols()
 	require.NoError(t, err)
-	symbols := map[string]uint64{}
+	symbols := map[string][]uint64{}
 	for _, s := range list {
 		name, _, _ := strings.Cut(s.Name, "@")
-		symbols[name] = s.Value
+		symbols[name] = append(symbols[name], s.Value)
 	}
 	return symbols
 }
