@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"golang.org/x/net/http2"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 // longer is a time that no test waits for: a shutdown that waits for a stalled client takes longer.
@@ -66,7 +68,7 @@ func TestShutdownWithStalledClients(t *testing.T) {
 			select {
 			case err := <-shutDown:
 				require.NoError(t, err)
-			case <-time.After(slowdown * 20 * time.Second):
+			case <-time.After(memorytest.Slowdown * 20 * time.Second):
 				t.Fatal("the receiver waits for the client")
 			}
 		})

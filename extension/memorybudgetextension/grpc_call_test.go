@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
@@ -40,7 +41,7 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 				require.Eventually(t, func() bool {
 					used, _ := r.budget.Used()
 					return used >= memory.MessageFactor*counted
-				}, slowdown*10*time.Second, time.Millisecond, "it is unmarshaled")
+				}, memorytest.Slowdown*10*time.Second, time.Millisecond, "it is unmarshaled")
 				cancel()
 			}
 			var answer []byte

@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 const exportLogs = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
@@ -219,7 +220,7 @@ func TestGRPCUnreadBuffers(t *testing.T) {
 		require.Eventually(t, func() bool {
 			used, _ := r.budget.Used()
 			return used >= int64(len(data)) && r.budget.Arriving() == 0
-		}, slowdown*10*time.Second, time.Millisecond, "the stream has ended")
+		}, memorytest.Slowdown*10*time.Second, time.Millisecond, "the stream has ended")
 		require.NoError(t, connection.Close())
 	}
 	r.requireFree(t)
@@ -256,11 +257,11 @@ func TestGRPCStalled(t *testing.T) {
 			begin := time.Now()
 			connection := r.dial(t)
 			for range 10 {
-				ctx, cancel := context.WithTimeout(t.Context(), slowdown*5*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), memorytest.Slowdown*5*time.Second)
 				require.NoError(t, retry(ctx, connection, marshaled(t, records(1000, 1000))))
 				cancel()
 			}
-			assert.Less(t, time.Since(begin), slowdown*10*time.Second)
+			assert.Less(t, time.Since(begin), memorytest.Slowdown*10*time.Second)
 			_, peak := r.budget.Used()
 			assert.LessOrEqual(t, peak, r.budget.Size()+8<<20)
 			assert.NotZero(t, r.refusals(t, "exhausted"))

@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 // running is an OTLP receiver behind the middleware.
@@ -145,7 +146,7 @@ func (r *running) requireFree(t *testing.T) {
 		used, _ := r.budget.Used()
 		runtime.GC() // frees the buffers that gRPC did not put back
 		return used == 0
-	}, slowdown*10*time.Second, 10*time.Millisecond, "reserved or arriving")
+	}, memorytest.Slowdown*10*time.Second, 10*time.Millisecond, "reserved or arriving")
 	used, _ := r.budget.Used()
 	require.Zero(t, used, "reserved")
 }

@@ -210,8 +210,8 @@ func TestHTTPStalled(t *testing.T) {
 		answer := r.post(t, protoType, "gzip", profiletest.Gzip(t, marshaled(t, records(1000, 1000))))
 		require.Equal(t, 200, answer.code, string(answer.body))
 	}
-	assert.Less(t, time.Since(begin), slowdown*5*time.Second)
-	assert.Eventually(t, func() bool { return r.refusals(t, "exhausted") > 0 }, slowdown*5*time.Second, time.Millisecond)
+	assert.Less(t, time.Since(begin), memorytest.Slowdown*5*time.Second)
+	assert.Eventually(t, func() bool { return r.refusals(t, "exhausted") > 0 }, memorytest.Slowdown*5*time.Second, time.Millisecond)
 }
 
 func TestHTTPTooSlow(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
@@ -105,7 +106,7 @@ func TestRecordReservation(t *testing.T) {
 		runtime.GC()
 		used, _ := m.budget.Used()
 		return used == 0
-	}, slowdown*10*time.Second, 10*time.Millisecond)
+	}, memorytest.Slowdown*10*time.Second, 10*time.Millisecond)
 }
 
 // TestRecordsWait: a record that does not fit beside others waits until they were consumed, and is never refused.

@@ -6,3 +6,6 @@
 package memorytest
 
 const race = false
+
+// Slowdown multiplies the time limits of tests: the race detector makes them slower.
+const Slowdown = 1

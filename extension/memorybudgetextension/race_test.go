@@ -1,9 +1,0 @@
-// Copyright The otelpprof Authors
-// SPDX-License-Identifier: Apache-2.0
-
-//go:build race
-
-package memorybudgetextension
-
-// slowdown multiplies the time limits of the tests: the race detector makes them slower.
-const slowdown = 5
