@@ -3,10 +3,10 @@
 
 // The bar: the selection, its profile type, the baseline of a comparison, and downloads.
 
-import { download } from './api.js'
-import { byId, element } from './dom.js'
-import { fields } from './fields.js'
-import { typeName } from './format.js'
+import { download, labelNames, labelValues } from './api.js'
+import { byId, combobox, element } from './dom.js'
+import { clock, local, typeName } from './format.js'
+import { completing, split } from './selectors.js'
 import { best } from './services.js'
 
 const formats = { pprof: 'pprof', collapsed: 'Collapsed stacks', speedscope: 'speedscope', svg: 'SVG', pgo: 'default.pgo for go build' }
@@ -56,4 +56,82 @@ export class Bar {
     const offered = Object.entries(formats).filter(([format]) => format !== 'pgo' || type.includes('cpu'))
     byId('downloads').lastElementChild.replaceChildren(...offered.map(([format, text]) => element('a', { href: download(format, type, selection), download: '' }, text)))
   }
+}
+
+export const presets = { '-5m': 'Last 5 min', '-15m': 'Last 15 min', '-1h': 'Last hour', '-3h': 'Last 3 hours', '-6h': 'Last 6 hours', '-24h': 'Last 24 hours' }
+const names = { s: 's', m: 'min', h: 'h', d: 'd' }
+
+// fields adds the fields of a selection to an element: service, selectors and time. The baseline of a comparison has the same. source
+// returns what completions need: services, and the selection with its time in milliseconds. go takes changes of the selection. The result
+// shows a selection.
+function fields (holder, source, go) {
+  const service = element('input', { type: 'text', className: 'service', placeholder: 'All services', spellcheck: false, autocomplete: 'off', 'aria-label': 'Service' })
+  const select = element('input', { type: 'text', className: 'selectors', placeholder: 'pod="a"', title: 'Such as pod="a", region=~"eu-.*"', spellcheck: false, autocomplete: 'off', 'aria-label': 'Selectors' })
+  const from = element('input', { type: 'datetime-local', step: 1, required: true, oninput: () => { until.min = from.value } })
+  const until = element('input', { type: 'datetime-local', step: 1, required: true })
+  const apply = event => {
+    event.preventDefault()
+    go({ from: String(Date.parse(from.value)), until: String(Date.parse(until.value)) })
+  }
+  const other = element('form', { className: 'times', hidden: true, onsubmit: apply },
+    element('label', {}, 'From ', from), element('label', {}, 'Until ', until), element('button', {}, 'Apply'))
+  const time = element('select', {
+    onchange: () => {
+      other.hidden = time.value !== 'other'
+      if (time.value in presets) go({ from: time.value, until: 'now' })
+      else from.focus()
+    }
+  })
+  const field = (text, input) => element('div', { className: `field ${input.className}` }, element('span', { 'aria-hidden': true }, text), input)
+  holder.prepend(field('Service', service))
+  holder.insertBefore(field('Selectors', select), holder.querySelector('#group-field'))
+  holder.append(element('label', {}, 'Time ', time), other)
+
+  combobox(service, async (text, cursor, changed) => {
+    const found = source().services.filter(name => !changed || name.toLowerCase().includes(text.toLowerCase())).slice(0, 100)
+    return [...(changed ? [] : ['']), ...found].map(name => ({ label: name || 'All services', text: name, done: true }))
+  }, text => go({ service: text.trim() }))
+  combobox(select, (text, cursor) => selectorOptions(text, cursor, source().selection), text => go({ select: text.trim() }))
+
+  return (state, range) => {
+    service.value = state.service
+    select.value = state.select
+    select.setAttribute('aria-invalid', String(split(state.select).service === undefined))
+    showTimes(time, state, range)
+    other.hidden = true
+    from.value = local(range.from)
+    until.value = local(range.until)
+    until.min = from.value
+  }
+}
+
+async function selectorOptions (text, cursor, selection) {
+  const part = completing(text, cursor)
+  if (!part) return []
+  const found = part.name ? await labelValues(part.name, selection) : await labelNames(selection)
+  const before = part.others.trim() && `${part.others.trim()} `
+  const rest = text.slice(cursor).replace(/^[\w"]*/, '')
+  const begun = part.begun.toLowerCase()
+  return found.filter(option => option.toLowerCase().includes(begun)).slice(0, 100).map(option => {
+    const written = part.name ? `${part.name}${part.operator}${JSON.stringify(option)}` : `${option}=`
+    return { label: option, text: before + written + rest, done: Boolean(part.name) }
+  })
+}
+
+// showTimes fills the menu of times: the usual ones, that of the state if it is another, and a way to others.
+function showTimes (time, { from, until }, range) {
+  const options = Object.entries(presets).map(([value, text]) => element('option', { value }, text))
+  const usual = until === 'now' && from in presets
+  if (!usual) options.unshift(element('option', { value: 'this' }, timeName(from, until, range)))
+  time.replaceChildren(...options, element('option', { value: 'other' }, 'Other …'))
+  time.value = usual ? from : 'this'
+}
+
+function timeName (from, until, range) {
+  const ago = text => /^-(\d+)([smhd])$/.exec(text)
+  const [start, end] = [ago(from), ago(until)]
+  if (start && end) return `${start[1]} to ${end[1]} ${names[end[2]]} ago`
+  if (start && until === 'now') return `Last ${start[1]} ${names[start[2]]}`
+  const span = Math.max(range.until - range.from, Date.now() - range.from > 86400e3 ? 86401e3 : 0)
+  return `${clock(range.from, span)} – ${clock(range.until, span)}`
 }

@@ -4,10 +4,9 @@
 // The page: it reads the state from the URL, asks for what it needs, and shows it. Every change goes through the URL.
 
 import * as api from './api.js'
-import { Bar } from './bar.js'
+import { Bar, presets } from './bar.js'
 import { byId, element } from './dom.js'
 import { round, typeName, unitOf } from './format.js'
-import { presets } from './fields.js'
 import { parse, valuesOf } from './selectors.js'
 import { Services, best } from './services.js'
 import { Stacks } from './stacks.js'

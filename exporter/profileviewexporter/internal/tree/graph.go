@@ -72,8 +72,8 @@ func (t *Tree) least(maxNodes int) int64 {
 type drawing struct {
 	tree  *Tree
 	least int64
-	// first and next are the children of nodes, see [Tree.children].
-	first, next []uint32
+	// first and next are the children of nodes, see [Tree.children], and children those of one node.
+	first, next, children []uint32
 	// names are the positions of names in the drawing plus 1, by name of the tree, and other is that of what is not drawn.
 	names []int
 	other int
@@ -119,12 +119,13 @@ func (d *drawing) level(nodes []placed) {
 
 // below appends the children of a node, and what is not drawn of it.
 func (d *drawing) below(list []placed, n placed) []placed {
-	var children []uint32
+	children := d.children[:0]
 	for child := d.first[n.node]; child != 0; child = d.next[child] {
 		if d.tree.size(int(child)) >= d.least {
 			children = append(children, child)
 		}
 	}
+	d.children = children
 	slices.SortFunc(children, func(a, b uint32) int { return cmp.Compare(d.tree.nameOf(a), d.tree.nameOf(b)) })
 	at, other := n.at, [2]int64{}
 	for side, v := range d.tree.values[n.node] {
