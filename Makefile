@@ -353,12 +353,9 @@ format: $(TOOLS)/gofumpt $(TOOLS)/goimports ## Format all code
 .PHONY: generate
 generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the generated code and documents anew
 	@for module in . $(COMPONENT_MODULES); do PATH="$(TOOLS):$$PATH" $(GO) -C $$module generate ./... || exit 1; done
-	@# mdatagen also writes tests of what its templates make, nine times the same. Its own tests have them.
-	@rm -f $$(git ls-files -co --exclude-standard '*/internal/metadata*/generated_*_test.go')
-	@# What it writes for the tests of a component goes where they compare metrics by metrictest.
-	@for directory in */*/internal/metadatatest; do \
-		[ ! -d $$directory ] || grep -rq --include='*_test.go' 'internal/metadatatest"' $${directory%internal/*} || rm -r $$directory; \
-	done
+	@# mdatagen also writes tests of what its templates make, nine times the same, and a function for each metric that compares it
+	@# with what the same metadata.yaml says. Tests compare data points by internal/testkit/metrictest.
+	@rm -rf $$(git ls-files -co --exclude-standard '*/internal/metadata/generated_*_test.go') */*/internal/metadatatest
 	@# mdatagen has no URL for the distribution, and leaves its link empty.
 	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.full.yaml|' $$(git ls-files '*/*/README.md')
 	@$(MAKE) format

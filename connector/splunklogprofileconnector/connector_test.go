@@ -19,9 +19,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
-	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -130,9 +129,9 @@ func TestRefusedRecordsAreNoError(t *testing.T) {
 	}
 	r.send(t, logs)
 	assert.Len(t, r.profiles.AllProfiles(), 1)
-	metadatatest.AssertEqualConnectorSplunkLogProfileRefusals(t, r.telemetry, []metricdata.DataPoint[int64]{
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_connector_splunk_log_profile_refusals", []metricdata.DataPoint[int64]{
 		{Attributes: attribute.NewSet(attribute.String("reason", "base64")), Value: 4},
-	}, metricdatatest.IgnoreTimestamp())
+	})
 }
 
 // TestErrorsOfTheNextConsumer: an error of the next consumer is returned unchanged, so that it stays retryable or
@@ -179,14 +178,12 @@ func TestMetrics(t *testing.T) {
 	point := func(value int64, attributes ...attribute.KeyValue) metricdata.DataPoint[int64] {
 		return metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attributes...), Value: value}
 	}
-	anyTime := metricdatatest.IgnoreTimestamp()
-	metadatatest.AssertEqualConnectorSplunkLogProfileRecords(t, r.telemetry, []metricdata.DataPoint[int64]{
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_connector_splunk_log_profile_records", []metricdata.DataPoint[int64]{
 		point(25, attribute.String("format", "text")), point(3, attribute.String("format", "pprof")),
-	}, anyTime)
-	metadatatest.AssertEqualConnectorSplunkLogProfileEvents(t, r.telemetry, []metricdata.DataPoint[int64]{point(40)}, anyTime)
-	metadatatest.AssertEqualConnectorSplunkLogProfileSamples(t, r.telemetry, []metricdata.DataPoint[int64]{point(int64(r.profiles.SampleCount()))}, anyTime)
-	metadatatest.AssertEqualConnectorSplunkLogProfileOtherRecords(t, r.telemetry, []metricdata.DataPoint[int64]{point(1)}, anyTime)
-	metadatatest.AssertEqualConnectorSplunkLogProfileRemovedRecords(t, r.telemetry, []metricdata.DataPoint[int64]{point(28)}, anyTime)
-	metadatatest.AssertEqualConnectorSplunkLogProfileTranslateDuration(t, r.telemetry,
-		[]metricdata.HistogramDataPoint[float64]{{Count: 2}}, anyTime, metricdatatest.IgnoreValue())
+	})
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_connector_splunk_log_profile_events", []metricdata.DataPoint[int64]{point(40)})
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_connector_splunk_log_profile_samples", []metricdata.DataPoint[int64]{point(int64(r.profiles.SampleCount()))})
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_connector_splunk_log_profile_other_records", []metricdata.DataPoint[int64]{point(1)})
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_connector_splunk_log_profile_removed_records", []metricdata.DataPoint[int64]{point(28)})
+	metrictest.AssertObservations(t, r.telemetry, "otelcol_connector_splunk_log_profile_translate_duration", map[attribute.Set]uint64{*attribute.EmptySet(): 2})
 }

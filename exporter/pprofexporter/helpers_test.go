@@ -14,11 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.opentelemetry.io/collector/exporter"
-	"go.opentelemetry.io/collector/exporter/exportertest"
-
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
-
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,10 +21,13 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 )
 
 // recorder is a host that keeps the reported status.

@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 )
 
 // points returns data points with at most one attribute beside the name of the exporter.

@@ -19,11 +19,12 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
@@ -56,7 +57,9 @@ func newHosted(t *testing.T, host component.Host, change func(*Config)) *serving
 	require.NoError(t, confmap.Validate(cfg))
 	s.url = "http://" + cfg.HTTP.NetAddr.Endpoint + cfg.PathPrefix
 	var err error
-	s.Profiles, err = NewFactory().CreateProfiles(t.Context(), metadatatest.NewSettings(s.telemetry), cfg)
+	set := exportertest.NewNopSettings(metadata.Type)
+	set.ID, set.TelemetrySettings = component.NewID(metadata.Type), s.telemetry.NewTelemetrySettings()
+	s.Profiles, err = NewFactory().CreateProfiles(t.Context(), set, cfg)
 	require.NoError(t, err)
 	require.NoError(t, s.Start(t.Context(), host))
 	ctx := context.WithoutCancel(t.Context())

@@ -22,11 +22,10 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/otelpprof/otelpprof/extension/kubernetesaccessextension/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 )
 
 // apiServer answers reviews. denied are verb and resource, as in "list pods".
@@ -155,8 +154,7 @@ func TestStatus(t *testing.T) {
 	got, err := telemetry.GetMetric("otelcol_extension_kubernetes_access_checks")
 	require.NoError(t, err)
 	assert.Len(t, got.Data.(metricdata.Sum[int64]).DataPoints, 3)
-	metadatatest.AssertEqualExtensionKubernetesAccessMissingPermissions(t, telemetry,
-		[]metricdata.DataPoint[int64]{{Value: 0}}, metricdatatest.IgnoreTimestamp())
+	metrictest.AssertPoints(t, telemetry, "otelcol_extension_kubernetes_access_missing_permissions", []metricdata.DataPoint[int64]{{Value: 0}})
 }
 
 // TestPermissions asks for what the configuration names, and says where it is missing.

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
@@ -23,6 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 )
 
 func attributesOf(more ...attribute.KeyValue) attribute.Set {

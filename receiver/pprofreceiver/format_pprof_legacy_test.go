@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
 )
 
 const heapText = `heap profile: 3: 1024 [7: 4096] @ heap/1048576
@@ -31,8 +31,7 @@ func TestLegacyOn(t *testing.T) {
 			pd := r.sink.one(t)
 			assert.Equal(t, map[string]any{"service.name": "old"}, r.sink.resource(t))
 			assert.Equal(t, []string{"alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"}, sortedKeys(sums(pd)))
-			metadatatest.AssertEqualReceiverPprofBytes(t, r.telemetry,
-				points("form", map[string]int64{"wire": int64(len(body)), "inflated": int64(len(heapText))}), anyTime...)
+			metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_bytes", points("form", map[string]int64{"wire": int64(len(body)), "inflated": int64(len(heapText))}))
 
 			assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status, "profile.proto as before")
 			assert.Equal(t, http.StatusOK, r.post(t, "/ingest?name=app&format=pprof", body).status)

@@ -32,7 +32,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
 )
 
 // running is a receiver that is started, and the messages that it has passed on.
@@ -81,7 +80,8 @@ func runConfig(tb testing.TB, host component.Host, cfg *Config) *running {
 func runInto(tb testing.TB, host component.Host, cfg *Config, next *sink, beforeStart ...func(*pprofReceiver)) *running {
 	tb.Helper()
 	r := &running{sink: next, telemetry: componenttest.NewTelemetry(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
-	set := metadatatest.NewSettings(r.telemetry)
+	set := receivertest.NewNopSettings(metadata.Type)
+	set.ID, set.TelemetrySettings = component.NewID(metadata.Type), r.telemetry.NewTelemetrySettings()
 	set.BuildInfo.Version = "1.2.3"
 	var err error
 	r.receiver, err = newReceiver(set, cfg, r.sink)

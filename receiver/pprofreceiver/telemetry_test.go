@@ -12,14 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
-
-var anyTime = []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
 
 func TestMetrics(t *testing.T) {
 	r := run(t, nil)
@@ -31,12 +28,10 @@ func TestMetrics(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, r.post(t, "/v1/pprof", full[:len(full)-1]).status)
 
 	wire, inflated := len(compressed)+2*len(full)-1+len(empty), 3*len(full)-1+len(empty)
-	metadatatest.AssertEqualReceiverPprofPayloads(t, r.telemetry, []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(apiPprof), Value: 4}}, anyTime...)
-	metadatatest.AssertEqualReceiverPprofBytes(t, r.telemetry,
-		points("form", map[string]int64{"wire": int64(wire), "inflated": int64(inflated)}), anyTime...)
-	metadatatest.AssertEqualReceiverPprofEmptyProfiles(t, r.telemetry, []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(apiPprof), Value: 1}}, anyTime...)
-	metadatatest.AssertEqualReceiverPprofTranslateDuration(t, r.telemetry,
-		[]metricdata.HistogramDataPoint[float64]{{Attributes: attribute.NewSet(apiPprof), Count: 4}}, append(anyTime, metricdatatest.IgnoreValue())...)
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_payloads", []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(apiPprof), Value: 4}})
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_bytes", points("form", map[string]int64{"wire": int64(wire), "inflated": int64(inflated)}))
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_empty_profiles", []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(apiPprof), Value: 1}})
+	metrictest.AssertObservations(t, r.telemetry, "otelcol_receiver_pprof_translate_duration", map[attribute.Set]uint64{attribute.NewSet(apiPprof): 4})
 	r.assertRefusals(t, map[string]int64{"malformed": 1})
 
 	// From the receiver helper: 3 samples of 2 types, twice.
@@ -70,7 +65,7 @@ func TestRepairs(t *testing.T) {
 	for i, repair := range repairKinds {
 		want[repair.kind] = int64(i + 1)
 	}
-	metadatatest.AssertEqualReceiverPprofRepairs(t, r.telemetry, points("kind", want), anyTime...)
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_repairs", points("kind", want))
 }
 
 // TestRepairsOfPayload: a repair of a payload is counted.
@@ -78,7 +73,7 @@ func TestRepairsOfPayload(t *testing.T) {
 	r := run(t, nil)
 	body := append(plain(t, cpuProfile(1)), 0xf8, 0x07, 1) // Field 127, a varint.
 	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
-	metadatatest.AssertEqualReceiverPprofRepairs(t, r.telemetry, points("kind", map[string]int64{"unknown_field": 1}), anyTime...)
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_repairs", points("kind", map[string]int64{"unknown_field": 1}))
 }
 
 // TestRepairsOfRecording: what was missing or wrong in a recording is counted.
@@ -90,5 +85,5 @@ func TestRepairsOfRecording(t *testing.T) {
 	recording.ExecutionSample(7e9, 0, 6, 0, jfrtest.Context{})
 	recording.ExecutionSample(1e9, 0, recording.Stack(false), 0, jfrtest.Context{}) // Before 1970.
 	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", recording.Bytes()).status)
-	metadatatest.AssertEqualReceiverPprofRepairs(t, r.telemetry, points("kind", map[string]int64{"no_stack": 2, "invalid_time": 1}), anyTime...)
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_repairs", points("kind", map[string]int64{"no_stack": 2, "invalid_time": 1}))
 }

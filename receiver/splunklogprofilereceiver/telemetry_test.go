@@ -12,13 +12,10 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver/internal/metadatatest"
 )
-
-var anyTime = []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
 
 // points returns data points with one attribute each.
 func points(key string, values map[string]int64) []metricdata.DataPoint[int64] {
@@ -48,16 +45,21 @@ func TestMetrics(t *testing.T) {
 	status, _ := r.postLogs(t, mixed(brokenLogs(t), ordinaryLogs("a", "b")))
 	require.Equal(t, 400, status)
 
-	metadatatest.AssertEqualReceiverSplunkLogProfileRecords(t, r.telemetry, points("format", map[string]int64{"pprof": 3, "text": 26}), anyTime...)
-	metadatatest.AssertEqualReceiverSplunkLogProfileRefusals(t, r.telemetry, points("reason", map[string]int64{"base64": 3}), anyTime...)
-	metadatatest.AssertEqualReceiverSplunkLogProfileOtherRecords(t, r.telemetry, points("outcome", map[string]int64{"dropped": 2}), anyTime...)
-	metadatatest.AssertEqualReceiverSplunkLogProfileRepairs(t, r.telemetry, points("kind", map[string]int64{"skipped_line": 1}), anyTime...)
-	metadatatest.AssertEqualReceiverSplunkLogProfileEvents(t, r.telemetry, point(15+1+25), anyTime...)
-	metadatatest.AssertEqualReceiverSplunkLogProfileSamples(t, r.telemetry, point(int64(profiles.SampleCount())), anyTime...)
-	metadatatest.AssertEqualReceiverSplunkLogProfileTranslateDuration(t, r.telemetry,
-		[]metricdata.HistogramDataPoint[float64]{{Count: 4}}, append(anyTime, metricdatatest.IgnoreValue())...)
-	metadatatest.AssertEqualReceiverSplunkLogProfileBytes(t, r.telemetry,
-		points("form", map[string]int64{"body": 1, "inflated": 1}), append(anyTime, metricdatatest.IgnoreValue())...)
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_records", points("format", map[string]int64{"pprof": 3, "text": 26}))
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_refusals", points("reason", map[string]int64{"base64": 3}))
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_other_records", points("outcome", map[string]int64{"dropped": 2}))
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_repairs", points("kind", map[string]int64{"skipped_line": 1}))
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_events", point(15+1+25))
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_samples", point(int64(profiles.SampleCount())))
+	metrictest.AssertObservations(t, r.telemetry, "otelcol_receiver_splunk_log_profile_translate_duration", map[attribute.Set]uint64{*attribute.EmptySet(): 4})
+	bytes, err := r.telemetry.GetMetric("otelcol_receiver_splunk_log_profile_bytes")
+	require.NoError(t, err)
+	forms := map[string]bool{}
+	for _, point := range bytes.Data.(metricdata.Sum[int64]).DataPoints {
+		form, _ := point.Attributes.Value("form")
+		forms[form.AsString()] = point.Value > 0
+	}
+	assert.Equal(t, map[string]bool{"body": true, "inflated": true}, forms)
 
 	// The receiver helper's, this receiver's and the inner OTLP receiver's.
 	assert.EqualValues(t, profiles.SampleCount(), r.standard(t, "otelcol_receiver_accepted_profile_samples", "splunk_log_profile"))
@@ -91,7 +93,7 @@ func TestOtherRecords(t *testing.T) {
 		r := run(t, test.next, test.values)
 		status, _ := r.postLogs(t, ordinaryLogs("a", "b", "c"))
 		assert.Equal(t, test.status, status)
-		metadatatest.AssertEqualReceiverSplunkLogProfileOtherRecords(t, r.telemetry, points("outcome", map[string]int64{test.outcome: 3}), anyTime...)
+		metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_other_records", points("outcome", map[string]int64{test.outcome: 3}))
 	}
 }
 
@@ -104,5 +106,5 @@ func TestEmptyRecords(t *testing.T) {
 	status, _ := r.post(t, "/v1/logs", protobuf, body)
 	assert.Equal(t, 200, status)
 	assert.Empty(t, sink.AllProfiles())
-	metadatatest.AssertEqualReceiverSplunkLogProfileEmptyRecords(t, r.telemetry, point(1), anyTime...)
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_empty_records", point(1))
 }
