@@ -25,7 +25,7 @@ import (
 // see Changed. Index 0 means the zero value, whatever the message has there.
 type Compactor struct {
 	source pprofile.ProfilesDictionary
-	of     [NumTables]compaction
+	tables [NumTables]tableState
 
 	// dropped reports for each attribute whether it has one of the keys to drop.
 	dropKeys map[string]bool
@@ -60,8 +60,8 @@ func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[strin
 		c.rename[Attributes].List = func(list pcommon.Int32Slice) { c.rewriteAttributes(list, false) }
 	}
 	for t, n := range LengthsOf(source) {
-		c.of[t].reset(TableNames[t], n)
-		c.use[t].Known, c.use[t].Mark, c.rename[t].To = c.of[t].used, true, c.of[t].to
+		c.tables[t].reset(TableNames[t], n)
+		c.use[t].Known, c.use[t].Mark, c.rename[t].To = c.tables[t].used, true, c.tables[t].to
 	}
 	c.joinAll()
 }
@@ -69,16 +69,16 @@ func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[strin
 // Release drops all references to the dictionary.
 func (c *Compactor) Release() {
 	c.source = pprofile.ProfilesDictionary{}
-	for t := range c.of {
-		clear(c.of[t].faults)
+	for t := range c.tables {
+		clear(c.tables[t].faults)
 	}
 }
 
 // Kept returns the memory of the Compactor in bytes, including unused capacity.
 func (c *Compactor) Kept() int64 {
 	bytes := kept(c.dropped) + kept(c.index.slots) + kept(c.waiting) + kept(c.set) + kept(c.other)
-	for t := range c.of {
-		table := &c.of[t]
+	for t := range c.tables {
+		table := &c.tables[t]
 		bytes += kept(table.first) + kept(table.used) + kept(table.referred) + kept(table.to)
 	}
 	return bytes
@@ -86,7 +86,7 @@ func (c *Compactor) Kept() int64 {
 
 // useEntry gets the indices that do not exist.
 func (c *Compactor) useEntry(t Table, i int32) int32 {
-	c.err = cmp.Or(c.err, c.of[t].use(i))
+	c.err = cmp.Or(c.err, c.tables[t].use(i))
 	return i
 }
 
@@ -99,8 +99,8 @@ func (c *Compactor) UseHeader(profile pprofile.Profile) error {
 
 // useAll marks all valid entries of a table.
 func (c *Compactor) useAll(t Table) {
-	for i, first := range c.of[t].first {
-		c.of[t].used[i] = first == int32(i)
+	for i, first := range c.tables[t].first {
+		c.tables[t].used[i] = first == int32(i)
 	}
 }
 
@@ -117,7 +117,7 @@ func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error
 		return err
 	}
 	for _, a := range c.set {
-		c.of[Attributes].used[a] = true
+		c.tables[Attributes].used[a] = true
 	}
 	if !canonical && !equalsList(c.set, list) {
 		c.changed, c.renumbered = true, true
@@ -146,8 +146,8 @@ func (c *Compactor) Number() error {
 		return err
 	}
 	c.markReachable()
-	for t := range c.of {
-		changed, renumbered := c.of[t].number()
+	for t := range c.tables {
+		changed, renumbered := c.tables[t].number()
 		c.changed, c.renumbered = c.changed || changed, c.renumbered || renumbered
 	}
 	if !c.hasZeroEntries() {

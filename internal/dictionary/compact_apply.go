@@ -12,7 +12,7 @@ import (
 func (c *Compactor) rewriteAttributes(list pcommon.Int32Slice, drop bool) {
 	c.set, _ = c.AppendSet(c.set[:0], list, drop)
 	for j, a := range c.set {
-		c.set[j] = c.of[Attributes].to[a]
+		c.set[j] = c.tables[Attributes].to[a]
 	}
 	list.FromRaw(c.set)
 }
@@ -27,7 +27,7 @@ func (c *Compactor) RewriteHeader(profile pprofile.Profile) {
 // attributes before the attribute table, since checking a list needs the keys.
 func (c *Compactor) Apply() {
 	for _, t := range topDown {
-		rows, state := tableOf(c.source, t), &c.of[t]
+		rows, state := tableOf(c.source, t), &c.tables[t]
 		if c.renumbered {
 			rows.setZero()
 			c.rename.Entries(c.source, t, 1, rows.Len(), state.used)

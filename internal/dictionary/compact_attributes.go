@@ -19,36 +19,36 @@ func (c *Compactor) attributeAt(i int) (a Attribute, err error) {
 		return Attribute{}, nil
 	}
 	from := c.source.AttributeTable().At(i)
-	key, unit := c.of[Strings].find(from.KeyStrindex()), c.of[Strings].find(from.UnitStrindex())
+	key, unit := c.tables[Strings].find(from.KeyStrindex()), c.tables[Strings].find(from.UnitStrindex())
 	if key < 0 {
-		return a, c.of[Strings].fault(from.KeyStrindex())
+		return a, c.tables[Strings].fault(from.KeyStrindex())
 	}
 	if unit < 0 {
-		return a, c.of[Strings].fault(from.UnitStrindex())
+		return a, c.tables[Strings].fault(from.UnitStrindex())
 	}
 	return newAttribute(key, unit, from.Value()), nil
 }
 
 func (c *Compactor) joinAttributes() {
-	c.index.reset(len(c.of[Attributes].first))
-	c.dropped = scratch.Zeroed(c.dropped, len(c.of[Attributes].first))
+	c.index.reset(len(c.tables[Attributes].first))
+	c.dropped = scratch.Zeroed(c.dropped, len(c.tables[Attributes].first))
 	equal := func(a, b int) bool {
 		x, _ := c.attributeAt(a)
 		y, _ := c.attributeAt(b)
 		return equalAttributes(&x, &y)
 	}
-	referred := c.of[Strings].referred
-	for i := range c.of[Attributes].first {
+	referred := c.tables[Strings].referred
+	for i := range c.tables[Attributes].first {
 		a, err := c.attributeAt(i)
 		if a.Value != (pcommon.Value{}) && attributevalue.TooDeep(a.Value) {
 			err = &attributevalue.TooDeepError{Key: c.text(a.Key)}
 		}
 		if err != nil {
-			c.of[Attributes].setInvalid(i, err)
+			c.tables[Attributes].setInvalid(i, err)
 			continue
 		}
 		referred[a.Key], referred[a.Unit] = true, true
-		c.join(&c.of[Attributes], i, a.hash(), equal)
+		c.join(&c.tables[Attributes], i, a.hash(), equal)
 		if i > 0 && len(c.dropKeys) > 0 {
 			c.dropped[i] = c.dropKeys[c.text(c.source.AttributeTable().At(i).KeyStrindex())]
 		}
@@ -60,9 +60,9 @@ func (c *Compactor) attributeSet(dst []int32, list pcommon.Int32Slice, drop bool
 	start := len(dst)
 	for j := range list.Len() {
 		i := list.At(j)
-		first := c.of[Attributes].find(i)
+		first := c.tables[Attributes].find(i)
 		if first < 0 {
-			return dst, c.of[Attributes].fault(i)
+			return dst, c.tables[Attributes].fault(i)
 		}
 		if first != 0 && (!drop || !c.dropped[first]) {
 			dst = append(dst, first)
@@ -76,7 +76,7 @@ func (c *Compactor) attributeSet(dst []int32, list pcommon.Int32Slice, drop bool
 // sorted set.
 func (c *Compactor) referToSet(list pcommon.Int32Slice) {
 	for _, a := range c.set {
-		c.of[Attributes].referred[a] = true
+		c.tables[Attributes].referred[a] = true
 	}
 	c.unordered = c.unordered || !equalsList(c.set, list)
 }
@@ -84,7 +84,7 @@ func (c *Compactor) referToSet(list pcommon.Int32Slice) {
 // appendCanonical appends a list that already is a set of sorted representatives, none of which is dropped. It reports false
 // for any other list.
 func (c *Compactor) appendCanonical(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, ok bool) {
-	first, last := c.of[Attributes].first, int32(0)
+	first, last := c.tables[Attributes].first, int32(0)
 	for j := range list.Len() {
 		i := list.At(j)
 		if i <= last || int(i) >= len(first) || first[i] != i || drop && c.dropped[i] {
@@ -106,7 +106,7 @@ func (c *Compactor) checkKeys(set []int32) error {
 	}
 	keys := c.other[:0]
 	for _, a := range set {
-		keys = append(keys, c.of[Strings].find(c.source.AttributeTable().At(int(a)).KeyStrindex()))
+		keys = append(keys, c.tables[Strings].find(c.source.AttributeTable().At(int(a)).KeyStrindex()))
 	}
 	c.other = keys
 	if len(keys) > manyAttributes {

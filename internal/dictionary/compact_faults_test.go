@@ -38,21 +38,21 @@ func TestManyFaults(t *testing.T) {
 	for range 2 {
 		c.Reset(source, nil)
 		for i := 1; i <= n; i++ {
-			require.Negative(t, c.of[Functions].find(int32(i)))
-			require.Negative(t, c.of[Mappings].find(int32(i)))
+			require.Negative(t, c.tables[Functions].find(int32(i)))
+			require.Negative(t, c.tables[Mappings].find(int32(i)))
 		}
-		assert.Len(t, c.of[Functions].faults, maxFaults)
-		assert.LessOrEqual(t, len(c.of[Mappings].faults), maxFaults+1)
+		assert.Len(t, c.tables[Functions].faults, maxFaults)
+		assert.LessOrEqual(t, len(c.tables[Mappings].faults), maxFaults+1)
 
-		assert.EqualError(t, c.of[Functions].use(7), "function 7: index 99 of the string table does not exist, it has 2 entries")
+		assert.EqualError(t, c.tables[Functions].use(7), "function 7: index 99 of the string table does not exist, it has 2 entries")
 		var index *IndexError
-		assert.EqualError(t, c.of[Functions].use(n), "function 10000 is invalid like function 1: index 99 of the string table does not exist, it has 2 entries")
-		require.ErrorAs(t, c.of[Mappings].use(n-1), &index)
+		assert.EqualError(t, c.tables[Functions].use(n), "function 10000 is invalid like function 1: index 99 of the string table does not exist, it has 2 entries")
+		require.ErrorAs(t, c.tables[Mappings].use(n-1), &index)
 		var key *DuplicateKeyError
-		require.ErrorAs(t, c.of[Mappings].use(n), &key)
+		require.ErrorAs(t, c.tables[Mappings].use(n), &key)
 		assert.Equal(t, "key", key.Key)
 	}
 	assert.GreaterOrEqual(t, c.Kept(), int64(2*n*9), "nine bytes for each entry")
 	c.Release()
-	assert.Empty(t, c.of[Functions].faults)
+	assert.Empty(t, c.tables[Functions].faults)
 }

@@ -20,7 +20,7 @@ func (c *Compactor) joinAll() {
 }
 
 // join adds entry i to the index, and sets its representative: the first equal entry.
-func (c *Compactor) join(table *compaction, i int, h uint64, equal func(a, b int) bool) {
+func (c *Compactor) join(table *tableState, i int, h uint64, equal func(a, b int) bool) {
 	entry, slot := c.index.first(h)
 	for ; entry >= 0; entry, slot = c.index.next(h, slot) {
 		if equal(int(entry), i) {
@@ -47,7 +47,7 @@ const (
 
 // joinBatched joins an entry, in batches if the index is large. flushJoins must follow the last entry of a table. Until then, the
 // representative of the entry is not known.
-func (c *Compactor) joinBatched(table *compaction, i int, h uint64, equal func(a, b int) bool) {
+func (c *Compactor) joinBatched(table *tableState, i int, h uint64, equal func(a, b int) bool) {
 	if len(c.index.slots) < largeIndex {
 		c.join(table, i, h, equal)
 		return
@@ -59,7 +59,7 @@ func (c *Compactor) joinBatched(table *compaction, i int, h uint64, equal func(a
 }
 
 // flushJoins joins the entries of the batch.
-func (c *Compactor) flushJoins(table *compaction, equal func(a, b int) bool) {
+func (c *Compactor) flushJoins(table *tableState, equal func(a, b int) bool) {
 	for i := range c.waiting {
 		c.touched += c.index.touch(c.waiting[i].hash)
 	}
@@ -72,7 +72,7 @@ func (c *Compactor) flushJoins(table *compaction, equal func(a, b int) bool) {
 func (c *Compactor) joinStrings() {
 	table := c.source.StringTable()
 	c.index.reset(table.Len())
-	c.join(&c.of[Strings], 0, hashString(""), nil)
+	c.join(&c.tables[Strings], 0, hashString(""), nil)
 	at := func(i int) string {
 		if i == 0 {
 			return ""
@@ -81,9 +81,9 @@ func (c *Compactor) joinStrings() {
 	}
 	equal := func(a, b int) bool { return at(a) == at(b) }
 	for i := 1; i < table.Len(); i++ {
-		c.joinBatched(&c.of[Strings], i, hashString(table.At(i)), equal)
+		c.joinBatched(&c.tables[Strings], i, hashString(table.At(i)), equal)
 	}
-	c.flushJoins(&c.of[Strings], equal)
+	c.flushJoins(&c.tables[Strings], equal)
 }
 
 func (c *Compactor) joinLinks() {
@@ -95,8 +95,8 @@ func (c *Compactor) joinLinks() {
 		}
 		return Link{TraceID: table.At(i).TraceID(), SpanID: table.At(i).SpanID()}
 	}
-	for i := range c.of[Links].first {
-		c.join(&c.of[Links], i, at(i).hash(), func(a, b int) bool { return at(a) == at(b) })
+	for i := range c.tables[Links].first {
+		c.join(&c.tables[Links], i, at(i).hash(), func(a, b int) bool { return at(a) == at(b) })
 	}
 }
 
@@ -107,60 +107,60 @@ func (c *Compactor) functionAt(i int) (f Function, err error) {
 	}
 	from := c.source.FunctionTable().At(i)
 	f.StartLine = from.StartLine()
-	if f.Name = c.of[Strings].find(from.NameStrindex()); f.Name < 0 {
-		return f, c.of[Strings].fault(from.NameStrindex())
+	if f.Name = c.tables[Strings].find(from.NameStrindex()); f.Name < 0 {
+		return f, c.tables[Strings].fault(from.NameStrindex())
 	}
-	if f.SystemName = c.of[Strings].find(from.SystemNameStrindex()); f.SystemName < 0 {
-		return f, c.of[Strings].fault(from.SystemNameStrindex())
+	if f.SystemName = c.tables[Strings].find(from.SystemNameStrindex()); f.SystemName < 0 {
+		return f, c.tables[Strings].fault(from.SystemNameStrindex())
 	}
-	if f.Filename = c.of[Strings].find(from.FilenameStrindex()); f.Filename < 0 {
-		return f, c.of[Strings].fault(from.FilenameStrindex())
+	if f.Filename = c.tables[Strings].find(from.FilenameStrindex()); f.Filename < 0 {
+		return f, c.tables[Strings].fault(from.FilenameStrindex())
 	}
 	return f, nil
 }
 
 func (c *Compactor) joinFunctions() {
-	c.index.reset(len(c.of[Functions].first))
+	c.index.reset(len(c.tables[Functions].first))
 	equal := func(a, b int) bool {
 		f, _ := c.functionAt(a)
 		g, _ := c.functionAt(b)
 		return f == g
 	}
-	referred := c.of[Strings].referred
-	for i := range c.of[Functions].first {
+	referred := c.tables[Strings].referred
+	for i := range c.tables[Functions].first {
 		f, err := c.functionAt(i)
 		if err != nil {
-			c.of[Functions].setInvalid(i, err)
+			c.tables[Functions].setInvalid(i, err)
 			continue
 		}
 		referred[f.Name], referred[f.SystemName], referred[f.Filename] = true, true, true
 		c.negativeLines = c.negativeLines || f.StartLine < 0
 		c.namelessFunctions = c.namelessFunctions || f == Function{StartLine: f.StartLine} && f.StartLine != 0
-		c.joinBatched(&c.of[Functions], i, f.hash(), equal)
+		c.joinBatched(&c.tables[Functions], i, f.hash(), equal)
 	}
-	c.flushJoins(&c.of[Functions], equal)
+	c.flushJoins(&c.tables[Functions], equal)
 }
 
 // joinMappings and joinLocations hash lists of attributes as sets.
 func (c *Compactor) joinMappings() {
-	c.index.reset(len(c.of[Mappings].first))
+	c.index.reset(len(c.tables[Mappings].first))
 	table := c.source.MappingTable()
-	for i := range c.of[Mappings].first {
+	for i := range c.tables[Mappings].first {
 		m, err := c.mappingAt(i)
 		if err != nil {
-			c.of[Mappings].setInvalid(i, err)
+			c.tables[Mappings].setInvalid(i, err)
 			continue
 		}
 		c.set = c.set[:0]
 		if i > 0 {
 			if c.set, err = c.attributeSet(c.set, table.At(i).AttributeIndices(), false); err != nil {
-				c.of[Mappings].setInvalid(i, err)
+				c.tables[Mappings].setInvalid(i, err)
 				continue
 			}
 			c.referToSet(table.At(i).AttributeIndices())
 		}
-		c.of[Strings].referred[m.Filename] = true
-		c.join(&c.of[Mappings], i, m.hash(c.set), func(a, b int) bool {
+		c.tables[Strings].referred[m.Filename] = true
+		c.join(&c.tables[Mappings], i, m.hash(c.set), func(a, b int) bool {
 			n, _ := c.mappingAt(a)
 			return n == m && (a == 0 && len(c.set) == 0 || a > 0 && c.equalSets(table.At(a).AttributeIndices(), c.set))
 		})
@@ -173,8 +173,8 @@ func (c *Compactor) mappingAt(i int) (m Mapping, err error) {
 	}
 	from := c.source.MappingTable().At(i)
 	m = Mapping{Start: from.MemoryStart(), Limit: from.MemoryLimit(), Offset: from.FileOffset()}
-	if m.Filename = c.of[Strings].find(from.FilenameStrindex()); m.Filename < 0 {
-		return m, c.of[Strings].fault(from.FilenameStrindex())
+	if m.Filename = c.tables[Strings].find(from.FilenameStrindex()); m.Filename < 0 {
+		return m, c.tables[Strings].fault(from.FilenameStrindex())
 	}
 	return m, nil
 }

@@ -47,7 +47,7 @@ func TestLargeTables(t *testing.T) {
 		}
 	}
 	assert.Equal(t, int32(broken+distinct), c.FindStack(broken+distinct))
-	assert.Negative(t, c.of[Locations].first[broken])
+	assert.Negative(t, c.tables[Locations].first[broken])
 	c.Apply()
 	assert.Equal(t, Lengths{
 		Strings: 1 + distinct, Functions: 1 + distinct, Mappings: 1, Locations: 1 + distinct, Stacks: 1 + distinct,

@@ -6,38 +6,38 @@ package dictionary
 import "go.opentelemetry.io/collector/pdata/pprofile"
 
 func (c *Compactor) joinLocations() {
-	c.index.reset(len(c.of[Locations].first))
-	c.join(&c.of[Locations], 0, Location{}.hash(nil, nil), nil)
+	c.index.reset(len(c.tables[Locations].first))
+	c.join(&c.tables[Locations], 0, Location{}.hash(nil, nil), nil)
 	table := c.source.LocationTable()
 	equal := func(a, b int) bool { return c.equalLocations(a, b) }
 	for i := 1; i < table.Len(); i++ {
 		h, err := c.hashLocation(table.At(i))
 		if err != nil {
-			c.of[Locations].setInvalid(i, err)
+			c.tables[Locations].setInvalid(i, err)
 			continue
 		}
-		c.joinBatched(&c.of[Locations], i, h, equal)
+		c.joinBatched(&c.tables[Locations], i, h, equal)
 	}
-	c.flushJoins(&c.of[Locations], equal)
+	c.flushJoins(&c.tables[Locations], equal)
 }
 
 // hashLocation checks the entries to which a location refers, and hashes the location by value.
 func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
-	l := Location{Address: from.Address(), Mapping: c.of[Mappings].find(from.MappingIndex())}
+	l := Location{Address: from.Address(), Mapping: c.tables[Mappings].find(from.MappingIndex())}
 	if l.Mapping < 0 {
-		return 0, c.of[Mappings].fault(from.MappingIndex())
+		return 0, c.tables[Mappings].fault(from.MappingIndex())
 	}
-	c.of[Mappings].referred[l.Mapping] = true
+	c.tables[Mappings].referred[l.Mapping] = true
 	lines := from.Lines()
 	h = l.hashStart(lines.Len())
 	negative := int64(0) // below 0 if any number is
 	for j := range lines.Len() {
 		line := lines.At(j)
-		function := c.of[Functions].find(line.FunctionIndex())
+		function := c.tables[Functions].find(line.FunctionIndex())
 		if function < 0 {
-			return 0, c.of[Functions].fault(line.FunctionIndex())
+			return 0, c.tables[Functions].fault(line.FunctionIndex())
 		}
-		c.of[Functions].referred[function] = true
+		c.tables[Functions].referred[function] = true
 		l := Line{Function: function, Line: line.Line(), Column: line.Column()}
 		negative |= l.Line | l.Column
 		h = hashLine(h, &l)
@@ -58,16 +58,16 @@ func (c *Compactor) equalLocations(a, b int) bool {
 	y := c.source.LocationTable().At(b)
 	set, _ := c.attributeSet(nil, y.AttributeIndices(), false)
 	if a == 0 {
-		return y.Address() == 0 && c.of[Mappings].find(y.MappingIndex()) == 0 && y.Lines().Len() == 0 && len(set) == 0
+		return y.Address() == 0 && c.tables[Mappings].find(y.MappingIndex()) == 0 && y.Lines().Len() == 0 && len(set) == 0
 	}
 	x := c.source.LocationTable().At(a)
-	if x.Address() != y.Address() || c.of[Mappings].find(x.MappingIndex()) != c.of[Mappings].find(y.MappingIndex()) ||
+	if x.Address() != y.Address() || c.tables[Mappings].find(x.MappingIndex()) != c.tables[Mappings].find(y.MappingIndex()) ||
 		x.Lines().Len() != y.Lines().Len() || !c.equalSets(x.AttributeIndices(), set) {
 		return false
 	}
 	for j := range x.Lines().Len() {
 		p, q := x.Lines().At(j), y.Lines().At(j)
-		if c.of[Functions].find(p.FunctionIndex()) != c.of[Functions].find(q.FunctionIndex()) ||
+		if c.tables[Functions].find(p.FunctionIndex()) != c.tables[Functions].find(q.FunctionIndex()) ||
 			p.Line() != q.Line() || p.Column() != q.Column() {
 			return false
 		}

@@ -14,13 +14,13 @@ import (
 // UseSample marks the entries to which a sample refers, without the attributes to drop. Number checks the content of its
 // stack.
 func (c *Compactor) UseSample(sample pprofile.Sample) error {
-	stack, stacks := sample.StackIndex(), &c.of[Stacks]
+	stack, stacks := sample.StackIndex(), &c.tables[Stacks]
 	if stack < 0 || int(stack) >= len(stacks.used) {
 		return stacks.fault(stack)
 	}
 	stacks.used[stack] = true
 	if link := sample.LinkIndex(); link != 0 {
-		if err := c.of[Links].use(link); err != nil {
+		if err := c.tables[Links].use(link); err != nil {
 			return err
 		}
 	}
@@ -32,8 +32,8 @@ func (c *Compactor) UseSample(sample pprofile.Sample) error {
 
 // RewriteSample replaces the indices of a sample, and removes the attributes to drop. Call it before Apply.
 func (c *Compactor) RewriteSample(sample pprofile.Sample) {
-	sample.SetStackIndex(c.of[Stacks].to[sample.StackIndex()])
-	sample.SetLinkIndex(c.of[Links].to[sample.LinkIndex()])
+	sample.SetStackIndex(c.tables[Stacks].to[sample.StackIndex()])
+	sample.SetLinkIndex(c.tables[Links].to[sample.LinkIndex()])
 	if attributes := sample.AttributeIndices(); attributes.Len() > 0 {
 		c.rewriteAttributes(attributes, true)
 	}
@@ -45,7 +45,7 @@ func (c *Compactor) CountDropped(list pcommon.Int32Slice) (n int) {
 		return 0
 	}
 	for _, i := range list.All() {
-		if c.dropped[c.of[Attributes].first[i]] {
+		if c.dropped[c.tables[Attributes].first[i]] {
 			n++
 		}
 	}
@@ -53,15 +53,15 @@ func (c *Compactor) CountDropped(list pcommon.Int32Slice) (n int) {
 }
 
 // FindStack returns the representative of a stack. Equal stacks have the same representative.
-func (c *Compactor) FindStack(i int32) int32 { return c.of[Stacks].first[i] }
+func (c *Compactor) FindStack(i int32) int32 { return c.tables[Stacks].first[i] }
 
 // FindLink returns the representative of a link.
-func (c *Compactor) FindLink(i int32) int32 { return c.of[Links].first[i] }
+func (c *Compactor) FindLink(i int32) int32 { return c.tables[Links].first[i] }
 
 // CheckStack returns the error of a stack whose index is valid, after Number.
 func (c *Compactor) CheckStack(i int32) error {
-	if c.of[Stacks].first[i] < 0 {
-		return c.of[Stacks].fault(i)
+	if c.tables[Stacks].first[i] < 0 {
+		return c.tables[Stacks].fault(i)
 	}
 	return nil
 }

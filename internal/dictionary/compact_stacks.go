@@ -13,28 +13,28 @@ import (
 func (c *Compactor) joinStacks() (first error) {
 	table := c.source.StackTable()
 	c.index.reset(table.Len())
-	c.join(&c.of[Stacks], 0, hashIndices(0, nil), nil)
+	c.join(&c.tables[Stacks], 0, hashIndices(0, nil), nil)
 	equal := func(a, b int) bool { return c.equalStacks(a, b) }
 	for i := 1; i < table.Len(); i++ {
-		c.of[Stacks].first[i] = int32(i)
-		if !c.of[Stacks].used[i] {
+		c.tables[Stacks].first[i] = int32(i)
+		if !c.tables[Stacks].used[i] {
 			continue
 		}
 		h, err := c.hashStack(table.At(i).LocationIndices())
 		if err != nil {
-			c.of[Stacks].setInvalid(i, err)
-			first = cmp.Or(first, c.of[Stacks].fault(int32(i)))
+			c.tables[Stacks].setInvalid(i, err)
+			first = cmp.Or(first, c.tables[Stacks].fault(int32(i)))
 			continue
 		}
-		c.joinBatched(&c.of[Stacks], i, h, equal)
+		c.joinBatched(&c.tables[Stacks], i, h, equal)
 	}
-	c.flushJoins(&c.of[Stacks], equal)
+	c.flushJoins(&c.tables[Stacks], equal)
 	return first
 }
 
 // hashStack hashes the representatives of the locations like hashIndices, and marks them as used.
 func (c *Compactor) hashStack(list pcommon.Int32Slice) (uint64, error) {
-	first, used := c.of[Locations].first, c.of[Locations].used
+	first, used := c.tables[Locations].first, c.tables[Locations].used
 	n := list.Len()
 	h := mix(0, uint64(n))
 	j := 0
@@ -48,7 +48,7 @@ func (c *Compactor) hashStack(list pcommon.Int32Slice) (uint64, error) {
 		h = mix(h, uint64(uint32(a))|uint64(uint32(b))<<32)
 	}
 	if j < n {
-		a := c.of[Locations].find(list.At(j))
+		a := c.tables[Locations].find(list.At(j))
 		if a < 0 {
 			return 0, c.stackFault(list)
 		}
@@ -63,7 +63,7 @@ func (c *Compactor) hashStack(list pcommon.Int32Slice) (uint64, error) {
 
 // stackFault returns the error of the first invalid location of a stack.
 func (c *Compactor) stackFault(list pcommon.Int32Slice) error {
-	locations := &c.of[Locations]
+	locations := &c.tables[Locations]
 	for _, i := range list.All() {
 		if locations.find(i) < 0 {
 			return locations.fault(i)
@@ -83,7 +83,7 @@ func (c *Compactor) equalStacks(a, b int) bool {
 		return false
 	}
 	for j := range x.Len() {
-		if c.of[Locations].first[x.At(j)] != c.of[Locations].first[y.At(j)] {
+		if c.tables[Locations].first[x.At(j)] != c.tables[Locations].first[y.At(j)] {
 			return false
 		}
 	}
@@ -96,7 +96,7 @@ func (c *Compactor) markReachable() {
 		return
 	}
 	for _, t := range topDown {
-		table := &c.of[t]
+		table := &c.tables[t]
 		table.markFirst()
 		if t != Stacks { // joinStacks has marked their locations
 			c.use.Entries(c.source, t, 1, len(table.used), table.used)
@@ -110,8 +110,8 @@ func (c *Compactor) allUsed() bool {
 	if c.unordered {
 		return false
 	}
-	for t := range c.of {
-		table := &c.of[t]
+	for t := range c.tables {
+		table := &c.tables[t]
 		if table.twice || len(table.faults) > 0 {
 			return false
 		}
@@ -121,16 +121,16 @@ func (c *Compactor) allUsed() bool {
 			}
 		}
 	}
-	for t := range c.of {
-		for i := range c.of[t].used {
-			c.of[t].used[i] = true
+	for t := range c.tables {
+		for i := range c.tables[t].used {
+			c.tables[t].used[i] = true
 		}
 	}
 	return true
 }
 
 // markFirst marks the representatives of used entries, and no others.
-func (c *compaction) markFirst() {
+func (c *tableState) markFirst() {
 	if !c.twice {
 		return
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// compaction has the state of the entries of one table. The representative of an entry is the first entry that is equal
+// tableState has the state of the entries of one table. The representative of an entry is the first entry that is equal
 // to it, or a number below zero if the entry is invalid.
-type compaction struct {
+type tableState struct {
 	name  string
 	first []int32
 	used  []bool
@@ -33,7 +33,7 @@ type compaction struct {
 // maxFaults is the approximate maximum of errors for each table.
 const maxFaults = 100
 
-func (c *compaction) reset(name string, n int) {
+func (c *tableState) reset(name string, n int) {
 	c.name, c.twice = name, false
 	n = max(n, 1)
 	c.first = scratch.Zeroed(c.first, n)
@@ -45,7 +45,7 @@ func (c *compaction) reset(name string, n int) {
 }
 
 // find returns the representative of entry i. It is below zero if the entry is invalid or does not exist.
-func (c *compaction) find(i int32) int32 {
+func (c *tableState) find(i int32) int32 {
 	if uint(i) >= uint(len(c.first)) || i < 0 {
 		return -1
 	}
@@ -53,7 +53,7 @@ func (c *compaction) find(i int32) int32 {
 }
 
 // fault returns the error of an entry for which find returned a number below zero.
-func (c *compaction) fault(i int32) error {
+func (c *tableState) fault(i int32) error {
 	if i < 0 || int(i) >= len(c.first) {
 		return &IndexError{Table: c.name, Index: i, Len: len(c.first)}
 	}
@@ -63,7 +63,7 @@ func (c *compaction) fault(i int32) error {
 	return fmt.Errorf("%s %d is invalid like %w", c.name, i, c.faults[-1-c.first[i]])
 }
 
-func (c *compaction) setInvalid(i int, err error) {
+func (c *tableState) setInvalid(i int, err error) {
 	if c.faults == nil {
 		c.faults, c.kinds = map[int32]error{}, map[reflect.Type]int32{}
 	}
@@ -92,7 +92,7 @@ func kindOf(err error) reflect.Type {
 }
 
 // use marks entry i as used.
-func (c *compaction) use(i int32) error {
+func (c *tableState) use(i int32) error {
 	first := c.find(i)
 	if first < 0 {
 		return c.fault(i)
@@ -103,7 +103,7 @@ func (c *compaction) use(i int32) error {
 
 // number assigns the new indices of the remaining entries. It reports whether any entry is removed, and whether any index
 // changes.
-func (c *compaction) number() (changed, renumbered bool) {
+func (c *tableState) number() (changed, renumbered bool) {
 	c.used[0] = true
 	c.kept = 0
 	for i, first := range c.first {
@@ -123,4 +123,4 @@ func (c *compaction) number() (changed, renumbered bool) {
 }
 
 // keeps reports whether entry i remains.
-func (c *compaction) keeps(i int) bool { return c.first[i] == int32(i) && c.used[i] }
+func (c *tableState) keeps(i int) bool { return c.first[i] == int32(i) && c.used[i] }

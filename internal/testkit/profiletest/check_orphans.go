@@ -6,6 +6,8 @@ package profiletest
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // reached marks the entries that a profile leads to. Indices that do not exist are passed over.
@@ -33,7 +35,9 @@ func (c *checker) orphans(pd pprofile.Profiles) {
 			r.mapping(int32(i))
 		}
 	}
-	r.profiles(pd)
+	for p := range walk.Profiles(pd) {
+		r.profile(p)
+	}
 	used := map[string]bool{}
 	if c.options.AllowAttributeStrings {
 		used = attributeStrings(pd)
@@ -46,16 +50,6 @@ func (c *checker) orphans(pd pprofile.Profiles) {
 		for j := 1; j < len(marks[i]); j++ {
 			if !marks[i][j] {
 				c.report(place{t.name, j}, "is an orphan: no profile leads to it")
-			}
-		}
-	}
-}
-
-func (r *reached) profiles(pd pprofile.Profiles) {
-	for _, rp := range pd.ResourceProfiles().All() {
-		for _, sp := range rp.ScopeProfiles().All() {
-			for _, p := range sp.Profiles().All() {
-				r.profile(p)
 			}
 		}
 	}

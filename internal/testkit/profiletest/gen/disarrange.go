@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // Disarrange returns a message of the same meaning with another dictionary: entries stand in another order, some twice,
@@ -56,12 +58,8 @@ func Disarrange(pd pprofile.Profiles, random *rand.Rand) pprofile.Profiles {
 	})
 	d.links = d.moves(from.LinkTable().Len())
 	table(d, to.LinkTable(), from.LinkTable(), d.links.entries, func(pprofile.Link) {})
-	for _, rp := range result.ResourceProfiles().All() {
-		for _, sp := range rp.ScopeProfiles().All() {
-			for _, p := range sp.Profiles().All() {
-				d.profile(p)
-			}
-		}
+	for p := range walk.Profiles(result) {
+		d.profile(p)
 	}
 	return result
 }
