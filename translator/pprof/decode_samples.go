@@ -3,8 +3,6 @@
 
 package pprof
 
-import "go.opentelemetry.io/collector/pdata/pprofile"
-
 // addSamples adds each sample to the profiles of the types for which it has a value.
 func (t *decoding) addSamples() {
 	w := &t.wire
@@ -57,21 +55,16 @@ func (t *decoding) addValue(typ int, stack, link int32, value int64) {
 		t.addEvent(typ, stack, link, value, at)
 		return
 	}
-	// EnsureCapacity first: appending to an empty slice allocates more.
-	values := t.newSample(typ, stack, link).Values()
-	values.EnsureCapacity(1)
-	values.Append(value)
-}
-
-// newSample adds a sample without values.
-func (t *decoding) newSample(typ int, stack, link int32) pprofile.Sample {
 	sample := t.slices[typ].AppendEmpty()
 	sample.SetStackIndex(stack)
 	sample.SetLinkIndex(link)
+	// EnsureCapacity first: appending to an empty slice allocates more.
 	if len(t.attributes) > 0 {
 		attributes := sample.AttributeIndices()
 		attributes.EnsureCapacity(len(t.attributes))
 		attributes.Append(t.attributes...)
 	}
-	return sample
+	values := sample.Values()
+	values.EnsureCapacity(1)
+	values.Append(value)
 }

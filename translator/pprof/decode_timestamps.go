@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/message"
 )
 
 // timeKey is a label key whose values are times, and their unit in nanoseconds. key is -1 until the key occurs.
@@ -20,9 +21,9 @@ type timeKey struct {
 	unit int64
 }
 
-// events combines samples that have timestamps. Each sample type has its own table.
+// events combines samples that have timestamps, by sample type.
 type events struct {
-	ofType []typeEvents
+	ofType []message.Events
 	// start and end are the range of the profile. start is 0 until the first timestamp if the profile has no time.
 	start, end uint64
 	// first and last are the earliest and the latest timestamp, or 0.
@@ -42,14 +43,8 @@ func (e *events) accepts(at uint64) bool {
 	return at+maxWidening >= e.start && (at < e.end || at-e.end < maxWidening)
 }
 
-// typeEvents has the samples of one type by their identity.
-type typeEvents struct {
-	identities dictionary.SampleTable
-	samples    []pprofile.Sample
-}
-
-// eventBytes is the memory of an event in addition to its sample: its identity and its timestamp.
-const eventBytes = 160
+// eventBytes is the memory of an event in addition to its sample: its identity, its timestamp, and the list of events while it grows.
+const eventBytes = 160 + message.EventBytes
 
 // extractTimestamp removes the label with the time of the sample from refs, and returns the time in nanoseconds since
 // 1970, or 0. A label whose time is too far from the profile stays.
@@ -77,23 +72,26 @@ func (t *decoding) addEvent(typ int, stack, link int32, value int64, at uint64) 
 		return
 	}
 	if e.first == 0 {
-		e.first, e.ofType = at, make([]typeEvents, len(t.types))
+		e.first, e.ofType = at, make([]message.Events, len(t.types))
+		for i := range e.ofType {
+			e.ofType[i].Reset(0)
+		}
 	}
 	e.first, e.last = min(e.first, at), max(e.last, at)
 	of := &e.ofType[typ]
-	number, added := of.identities.Index(dictionary.SampleIdentity{Stack: stack, Link: link}, t.attributes)
-	if added {
-		of.samples = append(of.samples, t.newSample(typ, stack, link))
-	}
-	of.samples[number].Values().Append(value)
-	of.samples[number].TimestampsUnixNano().Append(at)
+	number, _ := of.Samples.Index(dictionary.SampleIdentity{Stack: stack, Link: link}, t.attributes)
+	of.Add(message.Event{Sample: int32(number), Time: at, Value: value})
 }
 
-// finishEvents extends the time range of the profiles to all timestamps, and counts the samples.
+// finishEvents writes the samples that have timestamps, extends the time range of the profiles to them, and counts the samples.
 func (t *decoding) finishEvents(profiles pprofile.ProfilesSlice) {
 	e := &t.events
 	if e.first == 0 {
 		return
+	}
+	for i := range e.ofType {
+		e.ofType[i].Sort()
+		e.ofType[i].Write(t.slices[i], false)
 	}
 	t.stats.OTLPSamples = 0
 	for _, profile := range profiles.All() {

@@ -86,8 +86,9 @@ type DecodeOptions struct {
 	// become the attributes thread.id and thread.name, and an Encoder restores the labels.
 	KeepThreadLabels bool
 	// TimestampLabels become timestamps of samples. The first label counts that a sample has exactly once and that is
-	// above 0. Samples that then differ in nothing else become one. The time range of the profiles is extended to all
-	// timestamps, by at most ten minutes on each side; a label with a time farther away stays a label.
+	// above 0. Samples that then differ in nothing else become one, with their values in the order of time, after the samples
+	// without a timestamp. The time range of the profiles is extended to all timestamps, by at most ten minutes on each side; a
+	// label with a time farther away stays a label.
 	TimestampLabels []TimestampLabel
 	// KeepZeroValues keeps the zero values of payloads with several sample types, so that all profiles of a payload have
 	// the same number of samples. By default a zero is left out if the sample has another value.

@@ -28,18 +28,19 @@ func eventsOf(d decoded, p pprofile.Profile) (all []string) {
 	return all
 }
 
-// TestTimestampLabels: a label becomes the timestamp of its sample, and samples that differ in nothing else become one.
+// TestTimestampLabels: a label becomes the timestamp of its sample, and samples that differ in nothing else become one, in the order
+// of time. They follow the samples without a timestamp.
 func TestTimestampLabels(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples [][]label
 		want    []string
 	}{
-		"combined":            {[][]label{{num("t", 5, "")}, {num("t", 6, "")}, {num("t", 4, "")}}, []string{"[1 2 3]@[5 6 4] {}"}},
+		"combined":            {[][]label{{num("t", 5, "")}, {num("t", 6, "")}, {num("t", 4, "")}}, []string{"[3 1 2]@[4 5 6] {}"}},
 		"other attributes":    {[][]label{{num("t", 5, ""), str("a", "b")}, {num("t", 6, "")}, {str("a", "b"), num("t", 7, "")}}, []string{`[1 3]@[5 7] {a="b"}`, "[2]@[6] {}"}},
 		"units":               {[][]label{{num("ms", 5, "")}, {num("s", 6, "")}}, []string{"[1 2]@[5000000 6000000000] {}"}},
 		"the first counts":    {[][]label{{num("s", 5, ""), num("ms", 7, "")}}, []string{"[1]@[7000000] {s=5}"}},
 		"none":                {[][]label{{str("a", "b")}, {str("a", "b")}}, []string{`[1]@[] {a="b"}`, `[2]@[] {a="b"}`}},
-		"both kinds":          {[][]label{{}, {num("t", 1, "")}, {}}, []string{"[1]@[] {}", "[2]@[1] {}", "[3]@[] {}"}},
+		"both kinds":          {[][]label{{}, {num("t", 1, "")}, {}}, []string{"[1]@[] {}", "[3]@[] {}", "[2]@[1] {}"}},
 		"zero and below":      {[][]label{{num("t", 0, "")}, {num("t", -1, "")}}, []string{"[1]@[] {t=0}", "[2]@[] {t=-1}"}},
 		"text":                {[][]label{{str("t", "5")}}, []string{`[1]@[] {t="5"}`}},
 		"twice":               {[][]label{{num("t", 5, ""), num("t", 6, "")}}, []string{"[1]@[] {t=[5,6]}"}},
@@ -101,7 +102,7 @@ func TestTimestampsOutside(t *testing.T) {
 		"1970": {
 			start, minute,
 			[]int64{start, 7},
-			[]string{"[1]@[1795000000000000000] {}", "[2]@[] {timestamp=7 nanoseconds}"},
+			[]string{"[2]@[] {timestamp=7 nanoseconds}", "[1]@[1795000000000000000] {}"},
 			start, minute, 1,
 		},
 		"as far before as allowed": {start, minute, []int64{start - 10*minute}, []string{"[1]@[1794999400000000000] {}"}, start - 10*minute, 11 * minute, 0},
@@ -111,7 +112,7 @@ func TestTimestampsOutside(t *testing.T) {
 		"no time": {
 			0, 0,
 			[]int64{start, start - 10*minute, start + 20*minute},
-			[]string{"[1 2]@[1795000000000000000 1794999400000000000] {}", "[3]@[] {timestamp=1795001200000000000 nanoseconds}"},
+			[]string{"[3]@[] {timestamp=1795001200000000000 nanoseconds}", "[2 1]@[1794999400000000000 1795000000000000000] {}"},
 			start - 10*minute, 10*minute + 1, 1,
 		},
 	} {
