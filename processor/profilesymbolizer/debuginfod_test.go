@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func debuginfodOf(t *testing.T, directory, buildID string) (url string, stop fun
 	}
 	port := freePort(t)
 	var output bytes.Buffer
-	server := exec.Command("debuginfod", "-F", "-d", ":memory:", "-p", fmt.Sprint(port), directory)
+	server := exec.Command("debuginfod", "-F", "-d", ":memory:", "-p", strconv.Itoa(port), directory)
 	server.Dir = t.TempDir()
 	server.Env = append(server.Environ(), "HOME="+server.Dir, "DEBUGINFOD_URLS=")
 	server.Stdout, server.Stderr = &output, &output

@@ -5,6 +5,8 @@ package profilesymbolizer
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,15 +28,15 @@ func sums(t *testing.T, tel *componenttest.Telemetry, name string) map[string]in
 	values := map[string]int64{}
 	add := func(points []metricdata.DataPoint[int64]) {
 		for _, p := range points {
-			key := ""
+			var key strings.Builder
 			for _, a := range p.Attributes.ToSlice() {
 				if a.Key != "processor" {
-					key += string(a.Key) + "=" + a.Value.AsString() + " "
+					fmt.Fprintf(&key, "%s=%s ", a.Key, a.Value.AsString())
 				}
 			}
 			_, found := p.Attributes.Value(attribute.Key("processor"))
 			assert.True(t, found)
-			values[key] += p.Value
+			values[key.String()] += p.Value
 		}
 	}
 	switch data := m.Data.(type) {

@@ -133,7 +133,7 @@ func clone(b *Builder) *Builder {
 
 // TestFlatten compares spans with what each address has, span by span.
 func TestFlatten(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the same spans each time
+	random := rand.New(rand.NewPCG(1, 1))
 	const size = 60
 	for range 2000 {
 		var layers [2][]span
@@ -228,7 +228,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzTable looks addresses up in a damaged index whose checksum fits: go test -run '^$' -fuzz FuzzTable ./internal/index
+// FuzzTable looks addresses up in a damaged index whose checksum fits. Run it with: go test -run '^$' -fuzz FuzzTable ./internal/index.
 func FuzzTable(f *testing.F) {
 	data := sample(f)
 	f.Add(data, uint64(base+0x18))

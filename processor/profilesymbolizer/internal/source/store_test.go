@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -52,11 +53,7 @@ func (*report) Cached(int64) {}
 func (r *report) counts() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	counts := map[string]int{}
-	for key, n := range r.fetched {
-		counts[key] = n
-	}
-	return counts
+	return maps.Clone(r.fetched)
 }
 
 // settings returns those of a store in a directory.
@@ -117,8 +114,8 @@ func TestDirectories(t *testing.T) {
 	directory := t.TempDir()
 	outside := filepath.Join(t.TempDir(), "outside")
 	write(t, outside, elftest.WithSymbols(idB, "outside"))
-	write(t, filepath.Join(directory, ".build-id/aa", idA[2:]+".debug"), elftest.WithSymbols(idA, "by_id"))
-	write(t, filepath.Join(directory, "usr/bin/program"), elftest.WithSymbols(idB, "by_path"))
+	write(t, filepath.Join(directory, ".build-id", "aa", idA[2:]+".debug"), elftest.WithSymbols(idA, "by_id"))
+	write(t, filepath.Join(directory, "usr", "bin", "program"), elftest.WithSymbols(idB, "by_path"))
 	write(t, filepath.Join(directory, "base"), elftest.WithSymbols(idB, "by_name"))
 	write(t, filepath.Join(directory, "other"), elftest.WithSymbols(idA, "other"))
 	write(t, filepath.Join(directory, "text"), []byte("no ELF file"))
@@ -267,10 +264,10 @@ func TestDebuginfod(t *testing.T) {
 		_, result := get(t, s, missing)
 		assert.Equal(t, Missing, result)
 	}
-	assert.EqualValues(t, before+2, asked.Load(), "a binary that is missing is not asked for again")
+	assert.Equal(t, before+2, asked.Load(), "a binary that is missing is not asked for again")
 	_, result := get(t, s, Binary{Kind: Go, ID: "a/b/c/d"})
 	assert.Equal(t, Missing, result)
-	assert.EqualValues(t, before+2, asked.Load(), "debuginfod knows GNU's build ids only")
+	assert.Equal(t, before+2, asked.Load(), "debuginfod knows GNU's build ids only")
 	assert.Equal(t, map[string]int{
 		"cache missing": 4, "debuginfod found": 2, "debuginfod missing": 2,
 	}, set.Report.(*report).counts())
@@ -305,7 +302,7 @@ func TestOneFetch(t *testing.T) {
 // A server that lies, fails, sends too much or too slowly has failed, and after five failures it is left alone.
 func TestDebuginfodFails(t *testing.T) {
 	endless := func(w http.ResponseWriter, _ *http.Request) {
-		for i := 0; i < 1<<20; i++ {
+		for range 1 << 20 {
 			if _, err := w.Write(make([]byte, 4096)); err != nil {
 				return
 			}

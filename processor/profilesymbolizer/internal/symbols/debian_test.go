@@ -31,7 +31,7 @@ func TestDebian(t *testing.T) {
 	ids, err := file.BuildIDs()
 	require.NoError(t, err)
 	require.NotEmpty(t, ids.GNU)
-	debug := filepath.Join("/usr/lib/debug/.build-id", ids.GNU[:2], ids.GNU[2:]+".debug")
+	debug := "/usr/lib/debug/.build-id/" + ids.GNU[:2] + "/" + ids.GNU[2:] + ".debug"
 	if _, err := os.Stat(debug); err != nil {
 		t.Skip("libc6-dbg is not installed")
 	}

@@ -317,7 +317,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// FuzzBuild reads damaged files: go test -run '^$' -fuzz FuzzBuild ./internal/symbols
+// FuzzBuild reads damaged files. Run it with: go test -run '^$' -fuzz FuzzBuild ./internal/symbols.
 func FuzzBuild(f *testing.F) {
 	for _, data := range corpus(f) {
 		if len(data) < 1<<16 {
