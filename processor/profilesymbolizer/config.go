@@ -29,9 +29,9 @@ type Config struct {
 	MaxWait time.Duration `mapstructure:"max_wait"`
 	// ReplaceLines also names locations that have lines already (default: false).
 	ReplaceLines bool `mapstructure:"replace_lines"`
-	// MissingFor is how long a binary that no source has is not looked for again (default: 1h).
+	// MissingFor is how long a binary that no source has, or whose file is unusable, is not looked for again (default: 1h).
 	MissingFor time.Duration `mapstructure:"missing_for"`
-	// FailedFor is the same for a binary whose source failed, or whose index could not be made (default: 1m).
+	// FailedFor is the same for a binary whose source failed, or for whose index there was no memory (default: 1m).
 	FailedFor time.Duration `mapstructure:"failed_for"`
 	// ConcurrentFetches is how many binaries are fetched and indexed at a time (default: 2).
 	ConcurrentFetches int `mapstructure:"concurrent_fetches"`

@@ -81,24 +81,21 @@ func textAt(dictionary pprofile.ProfilesDictionary, i int32) string {
 	return dictionary.StringTable().At(int(i))
 }
 
-// acquire gets the index of the mapping. It returns the channels of binaries that are pending.
-func (m *mapping) acquire(store *source.Store) (pending []<-chan struct{}) {
-	m.release()
+// acquire gets the index of the mapping: that of its first build id for which there is one. If one is pending, the next ones may not be
+// needed: it returns the channel of the pending one, if it has one.
+func (m *mapping) acquire(store *source.Store) (pending <-chan struct{}) {
 	for _, b := range m.binaries {
 		handle, result, done := store.Acquire(b)
-		if handle != nil {
+		if handle != nil || result == source.Pending {
 			m.handle, m.result = handle, result
-			return nil
+			return done
 		}
-		if result == source.Pending {
-			pending = append(pending, done)
-		}
-		// One that is pending can be named the next time, one that failed later.
-		if m.result == "" || result == source.Pending || m.result == source.Missing {
+		// Of several build ids, one that failed tells more than one that is missing.
+		if m.result == "" || m.result == source.Pending || m.result == source.Missing {
 			m.result = result
 		}
 	}
-	return pending
+	return nil
 }
 
 func (m *mapping) release() {
@@ -106,7 +103,6 @@ func (m *mapping) release() {
 		m.handle.Release()
 		m.handle = nil
 	}
-	m.result = ""
 }
 
 // notAdded is the index of a function that is not in the dictionary yet.

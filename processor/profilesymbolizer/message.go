@@ -51,29 +51,31 @@ func (m *message) read(replaceLines bool) {
 
 // acquire gets the indices of all mappings. It waits for those that are pending, at most for maxWait.
 func (m *message) acquire(ctx context.Context, store *source.Store, maxWait time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	for m.acquirePending(ctx, store) && ctx.Err() == nil {
+	}
+}
+
+// acquirePending gets the indices that are not there yet, waits for those that are pending, and reports whether there were any.
+func (m *message) acquirePending(ctx context.Context, store *source.Store) bool {
 	var pending []<-chan struct{}
 	for _, mapping := range m.mappings {
-		pending = append(pending, mapping.acquire(store)...)
+		if mapping.handle != nil || mapping.result != "" && mapping.result != source.Pending {
+			continue
+		}
+		if done := mapping.acquire(store); mapping.handle == nil && done != nil {
+			pending = append(pending, done)
+		}
 	}
-	if len(pending) == 0 || maxWait == 0 {
-		return
-	}
-	timer := time.NewTimer(maxWait)
-	defer timer.Stop()
 	for _, done := range pending {
 		select {
 		case <-done:
-		case <-timer.C:
-			return
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
-	for _, mapping := range m.mappings {
-		if mapping.handle == nil {
-			mapping.acquire(store)
-		}
-	}
+	return len(pending) > 0
 }
 
 func (m *message) release() {

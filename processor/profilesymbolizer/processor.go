@@ -108,7 +108,10 @@ func (s *symbolizer) memory(ctx context.Context) (*meter.Meter, func(), error) {
 		if ctx.Err() != nil {
 			return fmt.Errorf("the index takes too long: %w", ctx.Err())
 		}
-		return reservation.Grow(ctx, total)
+		if err := reservation.Grow(ctx, total); err != nil {
+			return fmt.Errorf("%w: %w", source.ErrBusy, err)
+		}
+		return nil
 	}), reservation.Release, nil
 }
 

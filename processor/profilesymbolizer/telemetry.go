@@ -92,7 +92,7 @@ func (t *telemetry) Fetched(name string, result source.Result, err error) {
 	t.builder.ProcessorProfileSymbolizerFetches.Add(context.Background(), 1,
 		t.with(attribute.String("source", name), attribute.String("result", string(result))))
 	if err != nil {
-		t.logger.Warn("Cannot get the symbols of a binary. It is looked for again after failed_for.", zap.String("source", name), zap.Error(err))
+		t.logger.Warn("Cannot get the symbols of a binary. It is looked for again after failed_for, or missing_for.", zap.String("source", name), zap.Error(err))
 	}
 }
 

@@ -81,7 +81,7 @@ func (d *Debuginfod) download(ctx context.Context, b Binary, artifact string) (*
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s: status %d", url, response.StatusCode)
 	case response.ContentLength > d.MaxBytes:
-		return nil, fmt.Errorf("%s: %w: %d bytes, at most %d are allowed", url, ErrTooLarge, response.ContentLength, d.MaxBytes)
+		return nil, fmt.Errorf("%s: %w: %w: %d bytes, at most %d are allowed", url, errUnusable, ErrTooLarge, response.ContentLength, d.MaxBytes)
 	}
 	file, err := os.CreateTemp(d.Directory, "download-*")
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *Debuginfod) download(ctx context.Context, b Binary, artifact string) (*
 	_ = os.Remove(file.Name())
 	size, err := io.Copy(file, io.LimitReader(response.Body, d.MaxBytes+1))
 	if err == nil && size > d.MaxBytes {
-		err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, d.MaxBytes)
+		err = fmt.Errorf("%w: %w: more than %d bytes", errUnusable, ErrTooLarge, d.MaxBytes)
 	}
 	if err != nil {
 		_ = file.Close()

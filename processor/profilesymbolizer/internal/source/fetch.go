@@ -18,6 +18,12 @@ import (
 // ErrTooLarge says that a binary exceeds a limit.
 var ErrTooLarge = errors.New("the binary is too large")
 
+// ErrBusy says that others use the memory that the index of a binary needs.
+var ErrBusy = errors.New("there is no memory for the index now")
+
+// errUnusable says that a file will be as unusable the next time.
+var errUnusable = errors.New("cannot make an index of the file")
+
 var errNoSymbols = errors.New("the binary has no symbols")
 
 // cacheName is the name of the cache among the sources.
@@ -144,7 +150,7 @@ func (s *Store) index(ctx context.Context, b Binary, file *os.File) (made candid
 		return made, err
 	}
 	if info.Size() > s.set.MaxFileBytes {
-		return made, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, info.Size(), s.set.MaxFileBytes)
+		return made, fmt.Errorf("%w: %w: %d bytes, at most %d are allowed", errUnusable, ErrTooLarge, info.Size(), s.set.MaxFileBytes)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.set.IndexTimeout)
 	defer cancel()
@@ -155,19 +161,22 @@ func (s *Store) index(ctx context.Context, b Binary, file *os.File) (made candid
 	defer release()
 	elf, err := elffile.Open(file, info.Size(), memory)
 	if err != nil {
-		return made, err
+		return made, fmt.Errorf("%w: %w", errUnusable, err)
 	}
 	if err := check(b, elf, file, info.Size()); err != nil {
-		return made, err
+		return made, fmt.Errorf("%w: %w", errUnusable, err)
 	}
-	begin := time.Now()
 	if made.file, err = s.cache.create(); err != nil {
 		return made, err
 	}
+	begin := time.Now()
 	result, err := symbols.Build(elf, made.file, memory)
 	s.set.Report.Indexed(time.Since(begin), result.Debug)
 	if made.quality = result.Quality; err != nil || made.quality == index.QualityNone {
 		made.discard()
 	}
-	return made, err
+	if err != nil {
+		return made, fmt.Errorf("%w: %w", errUnusable, err)
+	}
+	return made, nil
 }

@@ -27,7 +27,8 @@ type Settings struct {
 	FetchTimeout time.Duration
 	// Fetches is how many binaries are fetched at a time.
 	Fetches int
-	// MissingFor is how long a binary that no source has is not looked for, and FailedFor one whose sources, or index, failed.
+	// MissingFor is how long a binary that no source has, or whose file is unusable, is not looked for. FailedFor is that for one whose
+	// sources failed, or for which there was no memory.
 	MissingFor, FailedFor time.Duration
 	// Memory returns a meter for the work on one binary, and what releases its memory.
 	Memory func(ctx context.Context) (*meter.Meter, func(), error)
@@ -207,6 +208,8 @@ func (s *Store) finish(e *entry, handle *Handle, err error) {
 		e.result, e.until = Missing, time.Now().Add(s.set.MissingFor)
 	case errors.Is(err, errNoSymbols):
 		e.result, e.until = NoSymbols, time.Now().Add(s.set.MissingFor)
+	case errors.Is(err, errUnusable) && !errors.Is(err, ErrBusy):
+		e.result, e.until = Failed, time.Now().Add(s.set.MissingFor)
 	default:
 		e.result, e.until = Failed, time.Now().Add(s.set.FailedFor)
 	}

@@ -374,6 +374,33 @@ func TestBetterLater(t *testing.T) {
 	assert.NoFileExists(t, s.cache.path(a))
 }
 
+// A file that is unusable is not read again soon. One for which there was no memory is.
+func TestUnusable(t *testing.T) {
+	binaries := t.TempDir()
+	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
+	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	for _, test := range []struct {
+		err   error
+		again bool
+	}{{ErrTooLarge, false}, {ErrBusy, true}} {
+		set := settings(t.TempDir(), Directories{binaries})
+		set.FailedFor = time.Millisecond
+		set.Memory = func(context.Context) (*meter.Meter, func(), error) {
+			return meter.New(0, func(int64) error { return test.err }), func() {}, nil
+		}
+		s := newStore(t, set)
+		_, result := get(t, s, a)
+		for range 5 {
+			time.Sleep(2 * time.Millisecond)
+			_, result, _ = s.Acquire(a)
+		}
+		require.Eventually(t, func() bool { return (set.Report.(*report).counts()["directories failed"] > 1) == test.again }, time.Minute, time.Millisecond)
+		if !test.again {
+			assert.Equal(t, Failed, result)
+		}
+	}
+}
+
 // A limit of memory, and one of time, end the work on a file.
 func TestLimits(t *testing.T) {
 	binaries := t.TempDir()
