@@ -13,7 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-// leastWork is the initial reservation of a request that works, in bytes.
+// leastWork is the memory of a request when it begins to work, in bytes.
 const leastWork = 256 << 10
 
 // accounted gives each request a reservation, which it has until its answer is written.

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// Copies calls the functions for each resource, scope and profile of the message, with the number of copies that Apply will
-// make, so that the caller can reserve memory. The number can be 0.
+// Copies calls the functions for each resource, scope and profile of the message, with the number of copies that Apply will make. The
+// number can be 0.
 func (g *Grouping) Copies(
 	resource func(r pprofile.ResourceProfiles, copies int), scope func(s pprofile.ScopeProfiles, copies int),
 	profile func(p pprofile.Profile, copies int),

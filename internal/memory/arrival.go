@@ -83,10 +83,9 @@ func (a *Arrival) Release() {
 	a.Reservation.Release()
 }
 
-// Read reads the body to its end, and reserves its memory before that is allocated. announced is its length, or -1. The work on the
-// body is expected to need workFactor times its size in all. A large request reserves that as soon as its first bytes have arrived, so
-// that it waits with little read. Others, and those of unknown length, reserve the body while it grows. The error is io.EOF if the
-// body is empty, [ErrStalled] if the request was ended, and [ErrCanceled] if ctx has. After it, the request cannot be ended.
+// Read reads the body to its end. announced is its length, or -1. The work on the body is expected to need workFactor times its size in
+// all, which a large request waits for with little read. The error is io.EOF if the body is empty, [ErrStalled] if the request was ended,
+// and [ErrCanceled] if ctx has. After it, the request cannot be ended.
 func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
 	a.counted.Store(true)
 	content, err := a.read(ctx, body, announced, workFactor)

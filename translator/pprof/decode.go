@@ -120,7 +120,7 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 // scope and one profile for each sample type; the default sample type comes first. It shares no memory with payload.
 // Equal payloads with equal sources get equal profile ids.
 //
-// The error is [ErrMalformed], [ErrTooLarge], [ErrNotPprof], [ErrRecording], or an error that src.Reserve returned. The
+// The error is [ErrMalformed], [ErrTooLarge], [ErrNotPprof], [ErrRecording], or that of the source. The
 // result is then empty, except for InflatedBytes and Begin.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t := d.memory.Get()

@@ -63,8 +63,8 @@ func (t *decoding) widestSample() int {
 	return widest
 }
 
-// countSamples checks the number of values of each sample, and counts the OTLP samples of each type. So their memory can
-// be reserved, and the limit checked, before they are added.
+// countSamples checks the number of values of each sample, and counts the OTLP samples of each type, for the checks of memory and limit
+// before they are added.
 func (t *decoding) countSamples() error {
 	w := &t.wire
 	t.counts = scratch.Zeroed(t.counts, len(t.types))

@@ -113,10 +113,10 @@ func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) e
 	}
 }
 
-// refuseAll yields err for each profile, or only once if it is ErrNotReserved.
+// refuseAll is refuseResource for all resources.
 func refuseAll(pd pprofile.Profiles, err error, yield func(Payload, error) bool) {
 	for i, resource := range pd.ResourceProfiles().All() {
-		if !refuseResource(i, resource, err, yield) || errors.Is(err, ErrNotReserved) {
+		if !refuseResource(i, resource, err, yield) {
 			return
 		}
 	}

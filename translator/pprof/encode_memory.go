@@ -30,7 +30,7 @@ const (
 // encodeMemory counts the memory for encoding a message.
 type encodeMemory struct{ meter.Meter }
 
-// grow reserves this many bytes more. With the error ErrTooLarge, the profiles that need the memory cannot be encoded;
+// grow is [meter.Meter.Use]. With the error ErrTooLarge, the profiles that need the memory cannot be encoded;
 // any other error ends the work on the message.
 func (m *encodeMemory) grow(bytes int) error {
 	err := m.Use(int64(bytes))
@@ -61,7 +61,7 @@ func (r *reused) growTo(m *encodeMemory, bytes int) error {
 	return nil
 }
 
-// growSlice returns s with capacity for at least n more items, and reserves the memory.
+// growSlice returns s with capacity for at least n more items, if there is memory.
 func growSlice[T any](m *encodeMemory, s []T, n int) ([]T, error) {
 	if cap(s)-len(s) >= n {
 		return s, nil

@@ -14,7 +14,7 @@ import (
 type Rules interface {
 	// Text returns string i of the payload as valid UTF-8. The result may refer to memory of the payload.
 	Text(i uint32) []byte
-	// AddText adds the attribute with this key and string i of the payload to the dictionary, unless its memory cannot be reserved.
+	// AddText adds the attribute with this key and string i of the payload to the dictionary, if there is memory.
 	AddText(key int32, i uint32) (attribute int32, added bool)
 	// Function translates a function. It gets its strings from [Tables.String].
 	Function(from *pprofwire.Function) dictionary.Function
