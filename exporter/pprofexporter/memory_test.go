@@ -242,9 +242,10 @@ func TestMemoryOfEarlierPayloads(t *testing.T) {
 	const small = 8
 	var parts []pprofile.Profiles
 	for i := range small {
-		parts = append(parts, commented(t, "small"+strconv.Itoa(i), 200<<10))
+		parts = append(parts, commented(t, "a-small-service-"+strconv.Itoa(i), 200<<10))
 	}
-	pd := deliverytest.Request(t, append(parts, commented(t, "large", 800<<10))...)
+	// The random comments may have a short name in base64.
+	pd := deliverytest.Request(t, append(parts, commented(t, "the-large-service", 800<<10))...)
 	for _, format := range []Format{FormatPyroscopePush, FormatParca} {
 		for name, most := range map[string]int{"sent before": small, "still in the batch": small + 1} {
 			t.Run(string(format)+"/"+name, func(t *testing.T) {
