@@ -25,10 +25,12 @@ func TestGolden(t *testing.T) {
 	for _, c := range captures(t) {
 		t.Run(c.name, func(t *testing.T) {
 			pd, _ := mustDecode(t, c.logs(t), Options{})
-			got := profiletest.Render(pd)
+			var text strings.Builder
+			text.WriteString(profiletest.Render(pd))
 			for _, p := range profilesOf(pd) {
-				got += fmt.Sprintf("id %s\n", p.ProfileID())
+				fmt.Fprintf(&text, "id %s\n", p.ProfileID())
 			}
+			got := text.String()
 			path := filepath.Join(profiletest.Testdata(t, "splunk"), strings.TrimSuffix(c.name, ".pb")+".golden.txt")
 			if *update {
 				require.NoError(t, os.WriteFile(path, []byte(got), 0o600))

@@ -42,13 +42,11 @@ func (decode Decode) Golden(t *testing.T, name string, src pprof.Source) {
 	payload := profiletest.Format(t, name)
 	pd, stats := decode.Valid(t, payload, src)
 	assert.Equal(t, len(payload), stats.InflatedBytes)
-	path, got := profiletest.Testdata(t, "formats", name+".golden"), profiletest.Render(pd)
+	golden, got := name+".golden", profiletest.Render(pd)
 	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+		require.NoError(t, os.WriteFile(profiletest.Testdata(t, "formats", golden), []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
+	assert.Equal(t, string(profiletest.Format(t, golden)), got)
 	again, _ := decode.Valid(t, payload, src)
 	assert.Equal(t, profiletest.Marshal(t, pd), profiletest.Marshal(t, again), "equal bytes for equal input")
 }
@@ -115,6 +113,7 @@ func (decode Decode) Refuses(t *testing.T, limits pprof.Limits, class error, pay
 
 // Fuzz translates any bytes. The message keeps the rules of OTLP, or the error has a class.
 func (decode Decode) Fuzz(t *testing.T, payload []byte) {
+	t.Helper()
 	pd, stats, err := decode(payload, pprof.Source{}, text.Options{Limits: pprof.Limits{InflatedBytes: 1 << 16, Samples: 1000}})
 	if err != nil {
 		require.True(t, errors.Is(err, text.ErrMalformed) || errors.Is(err, text.ErrTooLarge), err)
