@@ -191,7 +191,8 @@ func (r *shippedResult) measure(o options, y yardsticks, u upload) (err error) {
 		r.limit = append(r.limit, sum(times, u.parts, r.parts))
 		for i := range r.loads {
 			l := &r.loads[i]
-			between, count := time.Duration(0), o.uploads
+			// Few senders send fewer: each upload may wait for a batch.
+			between, count := time.Duration(0), max(o.uploads*min(l.senders, 8)/8, 1)
 			if l.part > 0 {
 				if round < o.rounds-1 { // They take long, so once is enough.
 					continue

@@ -62,7 +62,9 @@ func TestMeasureShipped(t *testing.T) {
 		assert.Positive(t, r.limit[0])
 		require.Len(t, r.loads, len(loads))
 		for _, l := range r.loads {
-			assert.Positive(t, l.cost[0])
+			if l.senders > 1 { // One upload may take less than the unit of the system.
+				assert.Positive(t, l.cost[0])
+			}
 			assert.Positive(t, l.memory)
 			assert.Equal(t, r.file == "gateway.yaml", l.sent > 0, r.file)
 			assert.NotContains(t, l.latencies, time.Duration(0))
