@@ -5,7 +5,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +65,7 @@ func (s *sender) sendOne(address string, u upload, number int) error {
 }
 
 func (s *sender) post(url string, u upload, number int) (status int, text []byte, err error) {
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader(u.body))
+	request, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(u.body))
 	if err != nil {
 		return 0, nil, err
 	}
