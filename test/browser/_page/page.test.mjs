@@ -342,6 +342,7 @@ test('without JavaScript', async () => {
 test('a function in focus without a value', async () => {
   const page = await newPage(browser)
   await open(page, { ...checkout, focus: 'main.none' })
+  assert.match(await shown(page, '#about'), /Focus\s+main\.none\s+×\s+It has no value in the selection/)
   assert.match(await shown(page, '#table'), /main\.none\s+This function has no value in the selection\.\s+All functions$/)
   await check(page)
 })

@@ -64,6 +64,7 @@ export class Stacks {
           element('span', {}, 'less ', element('span', { className: 'scale' }), ' more')]
       : [total('Total', value(whole.value, unit)), functions && count(functions.profiles, 'profile')]
     if (state.focus) parts.push(chip('Focus', state.focus, { focus: '', zoom: '' }))
+    if (state.focus && this.tree.value[0] + this.tree.base[0] === 0) parts.push('It has no value in the selection, or one that is too small to draw')
     const copy = event => navigator.clipboard.writeText(name).then(() => { event.target.textContent = 'Copied' })
     const name = this.graph.zoomed > 0 && this.tree.nameOf(this.graph.zoomed)
     if (name) {
