@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,18 @@ func TestIdleConnectionsOverTLS(t *testing.T) {
 	}
 	taken := (heap() - before) / connections
 	assert.Less(t, taken, 256<<10, "bytes of a connection, with those of its client")
+}
+
+// TestSilentConnections: a connection of gRPC whose client does not answer is closed.
+func TestSilentConnections(t *testing.T) {
+	at := run(t, NewFactory(), nil, consumertest.NewNop())
+	c := dial(t, at.grpc)
+	_, err := io.WriteString(c, http2.ClientPreface)
+	require.NoError(t, err)
+	require.NoError(t, http2.NewFramer(c, nil).WriteSettings())
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
+	_, err = io.Copy(io.Discard, c)
+	require.NoError(t, err, "it is closed")
 }
 
 func heap() int {

@@ -4,13 +4,16 @@
 package otlpreceiver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"mime"
 	"net/http"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configgrpc"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/receiver"
@@ -74,6 +77,28 @@ func create(set receiver.Settings, cfg component.Config, createCore func(compone
 // returns at most one record, which has 16 KiB: the default of 512 KiB is not faster.
 const readBufferTLS = 32 << 10
 
+// pingAfter and pingTimeout are when a connection of gRPC that sends nothing must answer, unless the configuration says something else.
+// The timeout for the handshake can end the writer of a connection alone. Then gRPC does not close it, and a shutdown would wait for it.
+const (
+	pingAfter   = 10 * time.Second
+	pingTimeout = 5 * time.Second
+)
+
+// withPings returns keepalive settings that end connections whose client does not answer.
+func withPings(keepalive configoptional.Optional[configgrpc.KeepaliveServerConfig]) configoptional.Optional[configgrpc.KeepaliveServerConfig] {
+	config := configgrpc.NewDefaultKeepaliveServerConfig()
+	if keepalive.HasValue() {
+		config = *keepalive.Get()
+	}
+	parameters := configgrpc.NewDefaultKeepaliveServerParameters()
+	if config.ServerParameters.HasValue() {
+		parameters = *config.ServerParameters.Get()
+	}
+	parameters.Time, parameters.Timeout = cmp.Or(parameters.Time, pingAfter), cmp.Or(parameters.Timeout, pingTimeout)
+	config.ServerParameters = configoptional.Some(parameters)
+	return configoptional.Some(config)
+}
+
 func newReceiver(set receiver.Settings, config *otlpreceiver.Config) *otlpReceiver {
 	r := &otlpReceiver{set: set, config: config}
 	if config.Protocols.GRPC.HasValue() {
@@ -81,6 +106,7 @@ func newReceiver(set receiver.Settings, config *otlpreceiver.Config) *otlpReceiv
 		if inner.TLS.HasValue() {
 			inner.ReadBufferSize = min(inner.ReadBufferSize, readBufferTLS)
 		}
+		inner.Keepalive = withPings(inner.Keepalive)
 		r.grpc.config = &otlpreceiver.Config{Protocols: otlpreceiver.Protocols{GRPC: configoptional.Some(inner)}}
 	}
 	if config.Protocols.HTTP.HasValue() {
