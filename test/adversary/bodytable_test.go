@@ -83,26 +83,24 @@ func readBodyRows(t *testing.T) (rows []bodyRow) {
 	return rows
 }
 
-// groupTable has a row for all bodies whose names have the same first word and that go to the same listener.
-func groupTable(rows []bodyRow) string {
-	groups := map[string][]bodyRow{}
+// targetTable has a row for all bodies that go to the same listener.
+func targetTable(rows []bodyRow) string {
+	targets := map[string][]bodyRow{}
 	var order []string
 	for _, r := range rows {
-		word, _, _ := strings.Cut(r.name, "-")
-		key := fmt.Sprintf("| `%s-…` | %s |", word, r.to)
-		if groups[key] == nil {
-			order = append(order, key)
+		if targets[r.to] == nil {
+			order = append(order, r.to)
 		}
-		groups[key] = append(groups[key], r)
+		targets[r.to] = append(targets[r.to], r)
 	}
 	var out strings.Builder
-	out.WriteString("| bodies | to | number | largest on the wire, bytes | largest peak in 512 MiB | in 2 GiB |\n|---|---|---:|---:|---:|---:|\n")
-	for _, key := range order {
+	out.WriteString("| to | bodies | largest on the wire, bytes | largest peak in 512 MiB | in 2 GiB |\n|---|---:|---:|---:|---:|\n")
+	for _, to := range order {
 		var all bodyRow
-		for _, r := range groups[key] {
+		for _, r := range targets[to] {
 			all.wireBytes, all.small, all.big = max(all.wireBytes, r.wireBytes), max(all.small, r.small), max(all.big, r.big)
 		}
-		fmt.Fprintf(&out, "%s %d | %s | %d MiB | %d MiB |\n", key, len(groups[key]), digits.Group(int64(all.wireBytes)), all.small, all.big)
+		fmt.Fprintf(&out, "| %s | %d | %s | %d MiB | %d MiB |\n", to, len(targets[to]), digits.Group(int64(all.wireBytes)), all.small, all.big)
 	}
 	return out.String()
 }

@@ -27,7 +27,7 @@ func writeDocuments(t *testing.T, record string) {
 	all := readRecord(t, record)
 	rows := bodyRows(all)
 	writeBodyRows(t, rows)
-	replaceTable(t, securityDocument, groupTable(rows))
+	replaceTable(t, securityDocument, targetTable(rows))
 	replaceTable(t, operationsDocument, peakTable(t, all))
 }
 
@@ -91,7 +91,7 @@ func TestDocuments(t *testing.T) {
 	for _, row := range rows {
 		assert.True(t, known[row.name], "%s has a row of %s, which is not sent", measuredBodies, row.name)
 	}
-	for path, table := range map[string]string{securityDocument: groupTable(rows), operationsDocument: peakTable(t, nil)} {
+	for path, table := range map[string]string{securityDocument: targetTable(rows), operationsDocument: peakTable(t, nil)} {
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Contains(t, string(content), tableBegin+table, path)

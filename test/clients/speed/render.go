@@ -25,13 +25,13 @@ drops it, or writes it to files. The CPU time is that of its process until it is
 the CPU time of the work that no gateway can avoid: inflating, base64, (un)marshalling with pdata, zstd to OTLP, gzip to files, at level 1.
 Medians of %d rounds of %d uploads. The goal is at most %.1f times the limit. `+"`-pgo`"+` saved no measurable CPU time.
 
-| API | output | gateway, CPU per profile | limit | ratio |
+| API | output | gateway, CPU per profile, ms | limit, ms | ratio |
 |---|---|---:|---:|---:|
 `, (size+500)/1000, o.senders, o.rounds, o.uploads, goal)
 	for _, r := range results {
 		gateway, limit := quantile(r.gateway, 0.5), quantile(r.limit, 0.5)
 		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", r.upload.api, r.output.name,
-			milliseconds(gateway), milliseconds(limit), marked(float64(gateway)/float64(max(limit, 1)), goal))
+			inMilliseconds(gateway), inMilliseconds(limit), marked(float64(gateway)/float64(max(limit, 1)), goal))
 	}
 	return out.String()
 }
@@ -45,6 +45,9 @@ func quantile(times []time.Duration, part float64) time.Duration {
 	return sorted[max(int(math.Ceil(part*float64(len(sorted))))-1, 0)]
 }
 
-func milliseconds(d time.Duration) string {
-	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
+func milliseconds(d time.Duration) string { return inMilliseconds(d) + " ms" }
+
+// inMilliseconds leaves the unit to the head of the column.
+func inMilliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond))
 }

@@ -255,8 +255,8 @@ each output marshalling and compressing; the goal is %.1f times that. Without a 
 the last one. With a load, uploads are due at fixed times for %s, at a part of the capacity, 1 s divided by the CPU time with 8 senders; the
 time of an upload counts from when it is due. The memory is the largest anonymous one (RssAnon).
 
-| configuration | senders | load | CPU | plain way | ratio | bytes out | memory | median | 99 %% within |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| configuration | senders | load | CPU, ms | ÷ plain way | bytes out | memory, MiB | median, ms | 99 %% within, ms |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
 `, goal, o.load)
 	for _, r := range results {
 		limit := quantile(r.limit, 0.5)
@@ -266,8 +266,8 @@ time of an upload counts from when it is due. The memory is the largest anonymou
 				load = fmt.Sprintf("%.0f %%", 100*l.part)
 			}
 			cost := quantile(l.cost, 0.5)
-			fmt.Fprintf(&out, "| %s | %d | %s | %s | %s | %s | %d | %d MiB | %s | %s |\n", &r.shipped, l.senders, load, milliseconds(cost), milliseconds(limit),
-				marked(float64(cost)/float64(max(limit, 1)), goal), l.sent, l.memory>>20, milliseconds(quantile(l.latencies, 0.5)), milliseconds(quantile(l.latencies, 0.99)))
+			fmt.Fprintf(&out, "| %s | %d | %s | %s | %s | %d | %d | %s | %s |\n", &r.shipped, l.senders, load, inMilliseconds(cost),
+				marked(float64(cost)/float64(max(limit, 1)), goal), l.sent, l.memory>>20, inMilliseconds(quantile(l.latencies, 0.5)), inMilliseconds(quantile(l.latencies, 0.99)))
 		}
 	}
 	return out.String()

@@ -22,10 +22,10 @@ const heading = `# Licences
 
 The modules that are linked into ` + "`otelcol-pprof`" + ` beside our own code, which is under Apache-2.0, and Go's standard library and
 runtime, which are under BSD-3-Clause. Made by ` + "`make licences`" + ` from the binary and the module cache; ` + "`make sbom`" + ` writes the
-same as CycloneDX.
+same with versions, as CycloneDX.
 `
 
-// writeList writes the modules by licence. It leaves out the version of Go: it depends on the machine, the modules do not.
+// writeList writes the modules by licence, without versions, which change more often than licences. Go is not among them.
 func writeList(out io.Writer, modules []module) error {
 	byLicence := map[string][]module{}
 	for _, m := range modules {
@@ -36,7 +36,7 @@ func writeList(out io.Writer, modules []module) error {
 	for _, licence := range slices.Sorted(maps.Keys(byLicence)) {
 		fmt.Fprintf(&text, "\n## %s\n\n", licence)
 		for _, m := range byLicence[licence] {
-			fmt.Fprintf(&text, "- %s %s\n", m.path, m.version)
+			fmt.Fprintf(&text, "- %s\n", m.path)
 		}
 	}
 	if _, err := io.WriteString(out, text.String()); err != nil {

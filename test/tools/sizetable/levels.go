@@ -110,7 +110,7 @@ which gRPC and ` + "`otlp_http`" + ` have; for ` + "`otlp_http`" + `, ` + "`comp
 	}
 	out.WriteString("\n|---|---:|" + strings.Repeat("---:|", len(all)) + "\n")
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
-	for _, name := range []string{"cpu", "heap", "labelled"} {
+	for _, name := range []string{"cpu", "heap"} {
 		payload, err := os.ReadFile(filepath.Join(testdata, "pprof", name+".pb.gz"))
 		if err != nil {
 			return err

@@ -92,8 +92,7 @@ func (r *result) text() string {
 	fmt.Fprintf(&b, "`make soak-faults SOAK_DURATION=%s` on %d processors of %s/%s, shared with the load and the destination.\n\n| | |\n|---|---|\n",
 		r.options.duration, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 	row("uploads", "%d in %s, %.0f per second, by %d senders", len(r.outcomes), r.took.Round(time.Second), float64(len(r.outcomes))/r.took.Seconds(), r.options.senders)
-	row("accepted", "%d", len(r.outcomes)-refused)
-	row("rejected permanently", "%d, all of them invalid on purpose", refused)
+	row("accepted; rejected, all invalid on purpose", "%d; %d", len(r.outcomes)-refused, refused)
 	var all count
 	for _, c := range r.refusals {
 		all.counted += c.counted
@@ -106,16 +105,13 @@ func (r *result) text() string {
 	row("attempts without an answer, retried", "%d", broken)
 	row("duration of the answered attempt, p50 and p99", "%.0f ms and %.0f ms", 1000*quantile(seconds, 0.5), 1000*quantile(seconds, 0.99))
 	row(fmt.Sprintf("peak memory, with the limiter at %d MiB and GOMEMLIMIT at %d MiB", memoryMiB, goMemoryMiB), "%d MiB", r.anonymous>>20)
-	row("the same with memory mapped from files: the queue, the program", "%d MiB", r.peak>>20)
-	row("CPU time of the gateway per upload", "%.1f ms", float64(r.cpu.Milliseconds())/float64(max(1, len(r.outcomes))))
-	row("shutdown", "%s", r.shutdown.Round(time.Millisecond))
+	row("with memory mapped from files: the queue, the program", "%d MiB", r.peak>>20)
+	row("CPU time of the gateway per upload; duration of the shutdown", "%.1f ms; %s", float64(r.cpu.Milliseconds())/float64(max(1, len(r.outcomes))), r.shutdown.Round(time.Millisecond))
 	for _, f := range r.faults {
 		row("fault: "+f.name, "%d times", f.count)
 	}
-	row("profiles of accepted uploads", "%d", r.balance.Sent)
-	row("arrived", "%d", r.balance.Arrived)
-	row("**lost**", "**%d**", len(r.balance.Missing))
-	row("changed, or unknown", "%d, %d", len(r.balance.Changed), len(r.balance.Unknown))
+	row("profiles of accepted uploads; arrived", "%d; %d", r.balance.Sent, r.balance.Arrived)
+	row("**lost**; changed; unknown", "**%d**; %d; %d", len(r.balance.Missing), len(r.balance.Changed), len(r.balance.Unknown))
 	row("arrived more than once", "%d", r.balance.Repeated)
 	return b.String()
 }

@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
 	require.NoError(t, newResult(path).write())
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Regexp(t, "(?s)^before\n.*\\| \\*\\*lost\\*\\* \\| \\*\\*0\\*\\* \\|.*after\n$", string(content))
+	assert.Regexp(t, "(?s)^before\n.*\\| \\*\\*lost\\*\\*; changed; unknown \\| \\*\\*0\\*\\*; 0; 0 \\|.*after\n$", string(content))
 	assert.Contains(t, string(content), "| refused with a retryable error (503, Unavailable) | 2 of 4 attempts |")
 	assert.NotContains(t, string(content), "previous figures")
 }
