@@ -38,7 +38,7 @@ var works = []work{
 	{"HTTP: sending to the destination", []string{"net/http.(*persistConn)", "net/http.(*Client)"}},
 }
 
-const otherWork = "the rest: scheduling, timers, telemetry"
+const otherWork = "the rest: HTTP, sizes, scheduling, telemetry"
 
 // shares has the part of the CPU time of each work.
 type shares map[string]float64
@@ -105,6 +105,9 @@ func workOf(sample *profile.Sample) string {
 	return otherWork
 }
 
+// smallestShare is what work must take for a row of its own.
+const smallestShare = 0.05
+
 // renderShares makes a table with a column for each output.
 func renderShares(outputs []output, measured []shares) string {
 	var out strings.Builder
@@ -118,17 +121,31 @@ CPU profiles of the gateway while it takes the profile as raw pprof. Allocations
 		fmt.Fprintf(&out, " to %s |", o.name)
 	}
 	out.WriteString("\n|---|" + strings.Repeat("---:|", len(outputs)) + "\n")
-	names := []string{otherWork}
-	for _, w := range works {
-		names = append(names, w.name)
+	var names []string
+	rest := make([]float64, len(measured))
+	for i, s := range measured {
+		rest[i] = s[otherWork]
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(measured[0][b], measured[0][a]) })
-	for _, name := range names {
+	for _, w := range works {
+		if slices.ContainsFunc(measured, func(s shares) bool { return s[w.name] >= smallestShare }) {
+			names = append(names, w.name)
+			continue
+		}
+		for i, s := range measured {
+			rest[i] += s[w.name]
+		}
+	}
+	row := func(name string, share func(i int) float64) {
 		out.WriteString("| " + name + " |")
-		for _, s := range measured {
-			fmt.Fprintf(&out, " %.0f %% |", 100*s[name])
+		for i := range measured {
+			fmt.Fprintf(&out, " %.0f %% |", 100*share(i))
 		}
 		out.WriteString("\n")
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(measured[0][b], measured[0][a]) })
+	for _, name := range names {
+		row(name, func(i int) float64 { return measured[i][name] })
+	}
+	row(otherWork, func(i int) float64 { return rest[i] })
 	return out.String()
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command sizetable writes the part of docs/performance.md about sizes: what the levels of compression cost; and, for the profiles
-// in testdata and in the corpus that OTELPPROF_CORPUS names, OTLP messages before and after deduplication, plain, in gzip and in
-// zstd. Without a corpus it writes only the levels. Run it in the root of the repository.
+// in testdata and in the corpus that OTELPPROF_CORPUS names, OTLP messages before and after deduplication, plain and in gzip.
+// Without a corpus it writes only the levels. Run it in the root of the repository.
 package main
 
 import (

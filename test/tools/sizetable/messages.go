@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -21,16 +20,13 @@ import (
 )
 
 // sizes are the sizes of one or several messages in bytes.
-type sizes struct{ plain, gzip, zstd, samples int }
+type sizes struct{ plain, gzip, samples int }
 
 func (s *sizes) add(o sizes) {
 	s.plain += o.plain
 	s.gzip += o.gzip
-	s.zstd += o.zstd
 	s.samples += o.samples
 }
-
-var zstdEncoder, _ = zstd.NewWriter(nil) // fails only for invalid options
 
 func copyOf(pd pprofile.Profiles) pprofile.Profiles {
 	result := pprofile.NewProfiles()
@@ -48,7 +44,6 @@ func measure(pd pprofile.Profiles) (sizes, error) {
 	return sizes{
 		plain:   len(message),
 		gzip:    len(compressed),
-		zstd:    len(zstdEncoder.EncodeAll(message, nil)),
 		samples: pd.SampleCount(),
 	}, err
 }
@@ -109,9 +104,8 @@ func (r row) write(out *strings.Builder) {
 		if part.size == (sizes{}) || unchanged && part.name == "deduplicated" {
 			continue
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", title, part.name, digits.Group(int64(part.size.samples)),
-			shareOf(part.size.plain, r.received.plain), shareOf(part.size.gzip, r.received.gzip),
-			shareOf(part.size.zstd, r.received.zstd))
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", title, part.name, digits.Group(int64(part.size.samples)),
+			shareOf(part.size.plain, r.received.plain), shareOf(part.size.gzip, r.received.gzip))
 		title = ""
 	}
 }
@@ -125,15 +119,15 @@ func messageSizes(out *strings.Builder, corpus, testdata string) error {
 	out.WriteString(`
 ## Size of OTLP messages
 
-Bytes of protobuf: plain, in gzip (level 6) and in zstd (default level), and their share of what was received. *Deduplicated* is each
+Bytes of protobuf, plain and in gzip (level 6), and their share of what was received. *Deduplicated* is each
 message alone, *joined* all messages of a row in one, as in a batch. *Merged* also has one profile for all that differ only in their
 time (` + "`merge_profiles`" + `). A deduplication that removes nothing has no row.
 
 Batches help where messages of one program repeat entries; messages of unrelated programs become larger. The uploads of one service are
 CPU profiles: of this gateway at work, 12 seconds each, and of a small program that is hardly busy.
 
-| messages | | samples | plain | gzip | zstd |
-|---|---|---:|---:|---:|---:|
+| messages | | samples | plain | gzip |
+|---|---|---:|---:|---:|
 `)
 	for _, source := range []struct {
 		name   string
