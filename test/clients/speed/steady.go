@@ -123,13 +123,13 @@ from when it is due.
 Meanwhile the files exceed `+"`max_total_size`"+`, so that the exporter removes the oldest ones each second: %d of %d are left. A flame
 graph of what is held is drawn every %s: %d pages, median %s, longest %s, and %d refused.
 
-| from | uploads | median, ms | 99 %% within, ms | longest, ms |
-|---:|---:|---:|---:|---:|
+| from | median, ms | 99 %% within, ms | longest, ms |
+|---:|---:|---:|---:|
 `, o.steady, (size+500)/1000, s.capacity, s.senders, 100*s.part,
 		s.files, s.uploads, pageInterval, len(s.pages), milliseconds(quantile(s.pages, 0.5)), milliseconds(quantile(s.pages, 1)), s.refused)
 	for i := range tenths {
 		times := s.tenth(i)
-		fmt.Fprintf(&out, "| %s | %d | %s | %s | %s |\n", o.steady/tenths*time.Duration(i), len(times),
+		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", o.steady/tenths*time.Duration(i),
 			inMilliseconds(quantile(times, 0.5)), inMilliseconds(quantile(times, 0.99)), inMilliseconds(quantile(times, 1)))
 	}
 	fmt.Fprintf(&out, "\nLast tenth ÷ first: median %s, 99 %% within %s (target ≤ %g).\n", s.growth(0.5), s.growth(0.99), flatTarget)
