@@ -165,3 +165,10 @@ func TestExpressionsAreReserved(t *testing.T) {
 		}
 	}
 }
+
+// A name may have a colon: the type of its samples is shown, too.
+func TestTypeWithColons(t *testing.T) {
+	s := newServing(t, nil)
+	s.post(t, made(t, time.Now(), []string{"samples", "12:30:00"}, 1, 7), map[string]any{"service.name": "s"})
+	assert.Equal(t, int64(7), s.functions(t, selecting("process_cpu:12:30:00:count::", "{}")).Total)
+}

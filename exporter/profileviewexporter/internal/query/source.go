@@ -86,13 +86,14 @@ func (s *Source) Search(tenant string, start, end time.Time, filter *Filter, wor
 	return profiles, filter.Err()
 }
 
-// typeParts is the number of parts of the ID of a profile type. Another part can say that the values are deltas.
+// typeParts is the least number of parts of the ID of a profile type. There are more if a name has a colon, and one that says that the
+// values are deltas.
 const typeParts = 5
 
 // checkType returns an error if a text is not the ID of a profile type.
 func checkType(id string) (string, error) {
 	id = strings.TrimSuffix(id, ":delta")
-	if parts := strings.Split(id, ":"); len(parts) != typeParts {
+	if parts := strings.Split(id, ":"); len(parts) < typeParts {
 		return "", fmt.Errorf("%w: a profile type must be <name>:<sample type>:<sample unit>:<period type>:<period unit>, %.100q has %d parts",
 			selector.ErrInvalid, id, len(parts))
 	}
