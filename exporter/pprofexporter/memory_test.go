@@ -82,6 +82,21 @@ func TestMemoryIsNeverEnough(t *testing.T) {
 	}
 }
 
+// TestMemoryIsNeverEnoughBesideTheMessage: a profile is refused, and not retried for ever, if its message leaves too little of the
+// budget for the work on it.
+func TestMemoryIsNeverEnoughBesideTheMessage(t *testing.T) {
+	for _, left := range []int64{1000, 512 << 10} { // too little for the encoder, and for the compression
+		host := newBudgetHost(enough, time.Millisecond)
+		f := newFixtureAt(t, host, nil)
+		message, err := host.budget.Reserve(t.Context(), host.budget.Fill(enough, enough)-left)
+		require.NoError(t, err)
+		err = f.ConsumeProfiles(memory.NewContext(t.Context(), message), deliverytest.CPU(t, "a"))
+		require.ErrorIs(t, err, memory.ErrTooLarge)
+		assert.True(t, consumererror.IsPermanent(err))
+		assert.Equal(t, message.Bytes(), used(host.budget))
+	}
+}
+
 // TestMemoryOfTheCaller: without a queue the reservation of the request grows. A second reservation could wait for the first one
 // forever.
 func TestMemoryOfTheCaller(t *testing.T) {

@@ -55,6 +55,13 @@ func (r *Reservation) grow(ctx context.Context, total int64, arriving bool) erro
 	return r.budget.await(ctx, r, more, arriving)
 }
 
+// Fits reports whether the budget can ever give this reservation that many bytes in all.
+func (r *Reservation) Fits(total int64) (fits bool) {
+	fits = true
+	r.locked(func() { fits = total <= r.budget.limitOf(r, total) })
+	return fits
+}
+
 // Meter returns a meter of work that uses this many bytes of the reservation already. It grows the reservation. The work ends with ctx.
 func (r *Reservation) Meter(ctx context.Context, used int64) *meter.Meter {
 	return meter.New(used, func(total int64) error {

@@ -49,11 +49,20 @@ func Begin(ctx context.Context, pd pprofile.Profiles) *Progress {
 
 // Part returns a function that reserves the memory of one part of the work on the request, beside the message: for the tables of the
 // encoder, for a compressed pprof, or for the body of a request. Its argument is the size of the whole part. Its error wraps
-// [pprof.ErrTooLarge] if that much can never be free. Any other error is retryable.
+// [pprof.ErrTooLarge] if that much can never be free beside the message and the other parts. Any other error is retryable.
 func (p *Progress) Part(ctx context.Context) func(bytes int64) error {
 	part := p.message.Split(0)
 	p.parts = append(p.parts, part)
 	return func(bytes int64) error {
+		total := p.message.Bytes() + bytes
+		for _, other := range p.parts {
+			if other != part {
+				total += other.Bytes()
+			}
+		}
+		if !p.message.Fits(total) {
+			return fmt.Errorf("%w: %w: the message and the work on it need %d bytes", pprof.ErrTooLarge, memory.ErrTooLarge, total)
+		}
 		err := part.Resize(ctx, bytes)
 		if errors.Is(err, memory.ErrTooLarge) {
 			err = fmt.Errorf("%w: %w", pprof.ErrTooLarge, err)
