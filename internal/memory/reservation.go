@@ -55,7 +55,7 @@ func (r *Reservation) grow(ctx context.Context, total int64, arriving bool) erro
 	return r.budget.await(ctx, r, more, arriving)
 }
 
-// Fits reports whether the budget can ever give this reservation that many bytes in all.
+// Fits reports whether r can ever have that many bytes in all.
 func (r *Reservation) Fits(total int64) (fits bool) {
 	fits = true
 	r.locked(func() { fits = total <= r.budget.limitOf(r, total) })

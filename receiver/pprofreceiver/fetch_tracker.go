@@ -17,7 +17,7 @@ const (
 	rememberedPart = 2
 )
 
-// tracker is a [delta.Tracker] whose memory is reserved. It must be released.
+// tracker is a [delta.Tracker] that holds memory, and must be released.
 type tracker struct {
 	delta.Tracker
 	// known is for the counters that are subtracted, next for those that will be.

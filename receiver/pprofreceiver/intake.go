@@ -34,7 +34,7 @@ type intake struct {
 	// resource has the configured attributes. It must not be modified.
 	resource pcommon.Map
 	version  string
-	// budget has no limit until the receiver is started.
+	// It has no limit until the receiver is started.
 	budget *memory.Budget
 	closed atomic.Bool
 	clock  arrivalClock
