@@ -92,6 +92,7 @@ func TestMemoryIsNeverEnoughBesideTheMessage(t *testing.T) {
 		require.NoError(t, err)
 		err = f.ConsumeProfiles(memory.NewContext(t.Context(), message), deliverytest.CPU(t, "a"))
 		require.ErrorIs(t, err, memory.ErrTooLarge)
+		assert.ErrorContains(t, err, "a request may have 7340032")
 		assert.True(t, consumererror.IsPermanent(err))
 		assert.Equal(t, message.Bytes(), used(host.budget))
 	}

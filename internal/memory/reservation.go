@@ -55,11 +55,11 @@ func (r *Reservation) grow(ctx context.Context, total int64, arriving bool) erro
 	return r.budget.await(ctx, r, more, arriving)
 }
 
-// Fits reports whether r can ever have that many bytes in all.
-func (r *Reservation) Fits(total int64) (fits bool) {
-	fits = true
-	r.locked(func() { fits = total <= r.budget.limitOf(r, total) })
-	return fits
+// Limit returns the most that r can ever have, if it needs this many bytes in all.
+func (r *Reservation) Limit(total int64) (limit int64) {
+	limit = total
+	r.locked(func() { limit = r.budget.limitOf(r, total) })
+	return limit
 }
 
 // Meter returns a meter of work that uses this many bytes of the reservation already. It grows the reservation. The work ends with ctx.

@@ -60,8 +60,9 @@ func (p *Progress) Part(ctx context.Context) func(bytes int64) error {
 				total += other.Bytes()
 			}
 		}
-		if !p.message.Fits(total) {
-			return fmt.Errorf("%w: %w: the message and the work on it need %d bytes", pprof.ErrTooLarge, memory.ErrTooLarge, total)
+		if limit := p.message.Limit(total); total > limit {
+			return fmt.Errorf("%w: %w: the message and the work on it need %d bytes, a request may have %d",
+				pprof.ErrTooLarge, memory.ErrTooLarge, total, limit)
 		}
 		err := part.Resize(ctx, bytes)
 		if errors.Is(err, memory.ErrTooLarge) {
