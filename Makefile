@@ -191,9 +191,10 @@ test-race: $(SUMMARY) ## The same under the race detector, without the end-to-en
 	@{ status=0; export CGO_ENABLED=1; \
 		$(GO) test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -Ev '$(HEART)') || status=1; \
 		$(GO) test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) -run Concurrent $$($(GO) list $(PKGS) | grep -E '$(HEART)') || status=1; \
-		[ '$(PKGS)' != ./... ] || for module in exporter/profileviewexporter processor/profilesymbolizer; do \
-			$(GO) -C $$module test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
-		done; \
+		[ '$(PKGS)' != ./... ] || { \
+			$(GO) -C exporter/profileviewexporter test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
+			$(GO) -C processor/profilesymbolizer test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) . ./internal/source || status=1; \
+		}; \
 		exit $$status; \
 	} | $(SUMMARY)
 
