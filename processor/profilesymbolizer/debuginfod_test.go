@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/config/confighttp"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 )
 
 // freePort returns a port of loopback that was free.
@@ -34,9 +35,7 @@ func freePort(t *testing.T) int {
 // debuginfodOf starts elfutils' server of the files in a directory, and returns its URL when it knows the program.
 func debuginfodOf(t *testing.T, directory, buildID string) (url string, stop func()) {
 	t.Helper()
-	if _, err := exec.LookPath("debuginfod"); err != nil {
-		t.Skip("debuginfod is not installed")
-	}
+	requirement.Symbolizers(t, "debuginfod")
 	port := freePort(t)
 	var output bytes.Buffer
 	server := exec.Command("debuginfod", "-F", "-d", ":memory:", "-p", strconv.Itoa(port), directory)

@@ -24,6 +24,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
@@ -50,9 +51,7 @@ const buildID = "0123456789abcdef0123456789abcdef01234567"
 // compileC compiles the program in a directory.
 func compileC(t *testing.T, directory string) compiled {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
+	requirement.Symbolizers(t, "gcc")
 	source, binary := filepath.Join(directory, "program.c"), filepath.Join(directory, "program")
 	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
 	out, err := exec.Command("gcc", "-O2", "-g", "-Wl,--build-id=0x"+buildID, "-o", binary, source).CombinedOutput()

@@ -16,6 +16,8 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 )
 
 const (
@@ -35,9 +37,7 @@ int main(int argc, char **argv) { return outer(argc); }
 // nativeProfile compiles a program in a directory, and returns a pprof of its function outer without names.
 func nativeProfile(t *testing.T, directory string) *profile.Profile {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
+	requirement.Symbolizers(t, "gcc")
 	source, binary := filepath.Join(directory, "program.c"), filepath.Join(directory, "program")
 	require.NoError(t, os.WriteFile(source, []byte(nativeProgram), 0o600))
 	out, err := exec.Command("gcc", "-O2", "-g", "-Wl,--build-id=0x"+nativeBuildID, "-o", binary, source).CombinedOutput()

@@ -10,16 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
 // TestDebian compares the debug information of libc that Debian's package libc6-dbg installs.
 func TestDebian(t *testing.T) {
-	needs(t, "llvm-symbolizer")
+	requirement.Symbolizers(t, "llvm-symbolizer")
 	libraries, err := filepath.Glob("/lib/*/libc.so.6")
 	require.NoError(t, err)
 	if len(libraries) == 0 {
-		t.Skip("there is no libc of Debian")
+		requirement.MissingSymbols(t, "there is no libc of Debian")
 	}
 	f, err := os.Open(libraries[0])
 	require.NoError(t, err)
@@ -33,7 +34,7 @@ func TestDebian(t *testing.T) {
 	require.NotEmpty(t, ids.GNU)
 	debug := "/usr/lib/debug/.build-id/" + ids.GNU[:2] + "/" + ids.GNU[2:] + ".debug"
 	if _, err := os.Stat(debug); err != nil {
-		t.Skip("libc6-dbg is not installed")
+		requirement.MissingSymbols(t, "libc6-dbg is not installed")
 	}
 	compare(t, debug, debug)
 }

@@ -32,16 +32,6 @@ func run(t *testing.T, directory string, command ...string) string {
 	return string(out)
 }
 
-// needs skips a test for want of a program.
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed", program)
-		}
-	}
-}
-
 // build makes the index of a file.
 func build(tb testing.TB, name string) (*index.Table, Result) {
 	tb.Helper()
