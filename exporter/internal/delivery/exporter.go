@@ -41,6 +41,8 @@ type Exporter struct {
 	inMemory bool
 	// waits reports whether ConsumeProfiles waits for the result of a request in a queue in memory.
 	waits bool
+	// direct reports whether there is no queue: ConsumeProfiles exports.
+	direct bool
 	// queuedBytes is the reserved memory of the requests in a queue in memory.
 	queuedBytes atomic.Int64
 	// drainTime is how long Shutdown processes the queue. Then drained ends.
@@ -79,7 +81,9 @@ type Settings struct {
 func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exporter, err error) {
 	e = &Exporter{consume: s.Consume, timeout: s.Timeout.Timeout, telemetry: s.Telemetry, drainTime: s.DrainTime}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
-	if queue := s.Queue.Get(); queue != nil {
+	queue := s.Queue.Get()
+	e.direct = queue == nil
+	if queue != nil {
 		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
 		e.waits = queue.StorageID == nil && queue.WaitForResult
 		if queue.Sizer == exporterhelper.RequestSizerTypeBytes {
@@ -133,6 +137,9 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.
 	}
 	err = e.Profiles.ConsumeProfiles(ctx, pd)
+	if given, found := errors.AsType[*givenBack](err); found {
+		return given.error
+	}
 	if err == nil || e.queueBytes == 0 || consumererror.IsPermanent(err) {
 		return err
 	}
@@ -176,8 +183,19 @@ func (e *Exporter) export(ctx context.Context, r xexporterhelper.Request) error 
 			return e.refuse(ctx, one.profiles, fmt.Errorf("cannot hold a request: %w", err))
 		}
 	}
-	return e.exportUntilDrained(memory.NewContext(ctx, reservation), one.profiles)
+	err := e.exportUntilDrained(memory.NewContext(ctx, reservation), one.profiles)
+	if e.direct && errors.Is(err, memory.ErrExhausted) {
+		return consumererror.NewPermanent(&givenBack{err})
+	}
+	return err
 }
+
+// givenBack is the error of a request without a queue for which no memory was free. Its sender tries again, and exporterhelper does not:
+// while it waited, the message would keep the memory that others wait for.
+type givenBack struct{ error }
+
+// Unwrap returns the error that the sender gets.
+func (g *givenBack) Unwrap() error { return g.error }
 
 // exportNow exports a request that did not go through exporterhelper, which would have set the timeout.
 func (e *Exporter) exportNow(ctx context.Context, pd pprofile.Profiles) error {

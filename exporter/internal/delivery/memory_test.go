@@ -6,6 +6,7 @@ package delivery_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"testing"
 	"time"
@@ -142,6 +143,31 @@ func TestWithoutRetries(t *testing.T) {
 	for range 20 {
 		require.NoError(t, e.ConsumeProfiles(t.Context(), message(1<<10)))
 	}
+	require.NoError(t, e.Shutdown(t.Context()))
+	used, _ := budget.Used()
+	assert.Zero(t, used)
+}
+
+// TestExhaustedWithoutAQueue: a request without a queue keeps its memory and its sender only for one attempt if there is no memory for the
+// work on it.
+func TestExhaustedWithoutAQueue(t *testing.T) {
+	retry := configretry.NewDefaultBackOffConfig()
+	retry.InitialInterval, retry.MaxElapsedTime = time.Millisecond, time.Second
+	attempts := 0
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+		Retry: retry,
+		Consume: func(context.Context, pprofile.Profiles) error {
+			attempts++
+			return fmt.Errorf("cannot encode: %w", memory.ErrExhausted)
+		},
+	})
+	require.NoError(t, err)
+	budget := memory.New(64<<20, time.Second)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
+	err = e.ConsumeProfiles(t.Context(), message(1<<10))
+	require.ErrorIs(t, err, memory.ErrExhausted)
+	assert.False(t, consumererror.IsPermanent(err), "its sender tries again")
+	assert.Equal(t, 1, attempts)
 	require.NoError(t, e.Shutdown(t.Context()))
 	used, _ := budget.Used()
 	assert.Zero(t, used)
