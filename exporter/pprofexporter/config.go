@@ -4,6 +4,7 @@
 package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +13,9 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/configcheck"
@@ -85,4 +88,20 @@ func (c *Config) destinations() []string {
 		}
 	}
 	return set
+}
+
+// destination writes or sends profiles. An exporter has exactly one destination, so that a retry never reaches a second one that
+// had succeeded. [delivery.Settings] describes the methods.
+type destination interface {
+	start(ctx context.Context, host component.Host) error
+	shutdown(ctx context.Context) error
+	consume(ctx context.Context, pd pprofile.Profiles) error
+}
+
+// newDestination returns the destination whose section is in the configuration.
+func newDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) (destination, error) {
+	if cfg.HTTP.HasValue() {
+		return newHTTPDestination(set, cfg, telemetry)
+	}
+	return newFileDestination(set, cfg, telemetry)
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/gaugetypes"
 )
 
 // Config is the configuration of one processor.
@@ -108,4 +111,73 @@ func (c *Config) options() dedup.Options {
 		NameFunctions:      c.FunctionsWithoutName == FunctionsWithoutNameName,
 		WidenTimes:         c.TimestampsOutside == TimestampsOutsideWiden,
 	}
+}
+
+// MergeProfilesConfig configures which profiles of a batch are merged.
+type MergeProfilesConfig struct {
+	// GaugeTypes are sample types that are not merged: their values are a state, so that their sum has no meaning. Each is a
+	// type, or type/unit. A * at the end of either matches anything.
+	GaugeTypes []string `mapstructure:"gauge_types"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+func defaultMergeProfilesConfig() MergeProfilesConfig {
+	return MergeProfilesConfig{GaugeTypes: gaugetypes.Default()}
+}
+
+// Validate checks the patterns.
+func (c *MergeProfilesConfig) Validate() error {
+	var errs []error
+	for i, pattern := range c.GaugeTypes {
+		typ, unit, _ := strings.Cut(pattern, "/")
+		if typ == "" || strings.Contains(strings.TrimSuffix(typ, "*"), "*") ||
+			strings.Contains(strings.TrimSuffix(unit, "*"), "*") {
+			errs = append(errs, fmt.Errorf("gauge_types[%d]: %q must be a type or type/unit, each with at most a * at its end",
+				i, pattern))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// delta reports whether values of a type may be added. They may unless the type is a gauge.
+func (c *MergeProfilesConfig) delta(typ, unit string) bool {
+	return !gaugetypes.Match(c.GaugeTypes, typ, unit)
+}
+
+// DropRepeatedConfig configures which profile ids are remembered.
+type DropRepeatedConfig struct {
+	// TTL is how long an id is remembered after its profile was delivered (default: 10m).
+	TTL time.Duration `mapstructure:"ttl"`
+	// MaxEntries is how many ids are remembered; the oldest are forgotten first (default: 100000).
+	MaxEntries int `mapstructure:"max_entries"`
+	// MetadataKeys are keys of the client metadata. Ids count for each combination of their values separately, so that one
+	// tenant cannot make the profiles of another disappear (default: none). With batch, its keys are used instead.
+	MetadataKeys []string `mapstructure:"metadata_keys"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+func defaultDropRepeatedConfig() DropRepeatedConfig {
+	return DropRepeatedConfig{TTL: 10 * time.Minute, MaxEntries: 100_000}
+}
+
+// Validate checks the limits.
+func (c *DropRepeatedConfig) Validate() error {
+	var errs []error
+	errs = append(errs,
+		configcheck.Positive("ttl", c.TTL),
+		configcheck.Positive("max_entries", c.MaxEntries),
+	)
+	return errors.Join(append(errs, configcheck.MetadataKeys("metadata_keys", c.MetadataKeys))...)
+}
+
+// repeatedKeys returns the metadata keys that keep the ids of tenants apart.
+func (c *Config) repeatedKeys() []string {
+	if c.Batch.HasValue() {
+		return c.Batch.Get().MetadataKeys
+	}
+	return c.DropRepeated.Get().MetadataKeys
 }

@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 // content is the size of a message.
@@ -65,4 +67,24 @@ func exceeds(pd pprofile.Profiles, limit int) bool {
 	limit -= resourcesBytes(pd)
 	most := tablesField + tablesRatio*int64(dictionary.MemoryOf(pd.Dictionary()))
 	return most > int64(limit) && tablesBytes(pd) > limit
+}
+
+const (
+	// groupBytes and groupKeyBytes are for a group of samples, with its places in lists, and for each attribute that it is grouped by.
+	groupBytes    = 256
+	groupKeyBytes = 128
+)
+
+// eventsMemory estimates the additional memory of a message when each of its events becomes a sample.
+func eventsMemory(pd pprofile.Profiles) int64 {
+	total := 0
+	for profile := range walk.Profiles(pd) {
+		samples := profile.Samples()
+		for i := range samples.Len() {
+			if sample := samples.At(i); sample.TimestampsUnixNano().Len() > 1 {
+				total += sample.TimestampsUnixNano().Len() * (size.SampleBytes + 16 + 4*sample.AttributeIndices().Len())
+			}
+		}
+	}
+	return int64(total)
 }

@@ -8,10 +8,13 @@ import (
 	"cmp"
 	"slices"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // Event is a value of a sample at a time.
@@ -141,4 +144,24 @@ func (e *Events) writeSample(sample pprofile.Sample, number int) {
 	}
 	sample.Values().FromRaw(e.values)
 	sample.TimestampsUnixNano().FromRaw(e.times)
+}
+
+// AddScope appends a resource, which is copied unless it is the zero Map, and a scope. It returns the scope and the ids of its profiles.
+// These depend only on the resource and the payloads.
+func AddScope(pd pprofile.Profiles, from pcommon.Map, name, version string, payloads ...[]byte) (pprofile.ScopeProfiles, profileid.IDs) {
+	ids := profileid.NewHash()
+	for _, payload := range payloads {
+		ids.Bytes(payload)
+	}
+	resource := pd.ResourceProfiles().AppendEmpty()
+	resource.SetSchemaUrl(semconv.SchemaURL)
+	if from != (pcommon.Map{}) {
+		from.CopyTo(resource.Resource().Attributes())
+		ids.Attributes(from)
+	}
+	scope := resource.ScopeProfiles().AppendEmpty()
+	scope.SetSchemaUrl(semconv.SchemaURL)
+	scope.Scope().SetName(name)
+	scope.Scope().SetVersion(version)
+	return scope, ids.IDs()
 }

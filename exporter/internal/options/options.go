@@ -1,12 +1,18 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package options
+// Package options has the options that the exporters pprof and profile_view share: encoding, sending queue, and tenant.
+package options // import "github.com/otelpprof/otelpprof/exporter/internal/options"
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -93,4 +99,65 @@ func (c *EncodingConfig) encodeOptions() pprof.EncodeOptions {
 		ResourceComments:      c.ResourceComments,
 		PreferOriginalPayload: c.PreferOriginalPayload,
 	}
+}
+
+// Queue is the section sending_queue.
+type Queue = configoptional.Optional[exporterhelper.QueueBatchConfig]
+
+// LeastQueueBytes is the smallest queue size in bytes. A smaller number was probably meant as a number of requests.
+const LeastQueueBytes = 1 << 20
+
+// NewDefaultQueue returns a queue that is limited in bytes. A limit in requests would not limit its memory, since clients
+// choose the size of a request. It has no batch, even with the feature gate of exporterhelper that makes it the default.
+func NewDefaultQueue() Queue {
+	queue := exporterhelper.NewDefaultQueueConfig()
+	queue.Sizer = exporterhelper.RequestSizerTypeBytes
+	queue.QueueSize = 64 << 20
+	queue.NumConsumers = 4
+	queue.Batch = configoptional.Default(exporterhelper.NewDefaultBatchConfig())
+	return configoptional.Some(queue)
+}
+
+// ValidateQueue returns an error for a size in bytes below LeastQueueBytes, and for a batch: that would join and split requests after
+// their memory was counted.
+func ValidateQueue(configured Queue) error {
+	queue := configured.Get()
+	if queue == nil {
+		return nil
+	}
+	var err error
+	if queue.Batch.HasValue() {
+		err = errors.New("sending_queue::batch is not supported: use batch of the processor profile_deduplicator")
+	}
+	if queue.Sizer == exporterhelper.RequestSizerTypeBytes && queue.QueueSize < LeastQueueBytes {
+		err = errors.Join(err, fmt.Errorf("sending_queue::queue_size is in bytes and must be at least %d, is %d: set sending_queue::sizer to requests or items for another unit",
+			LeastQueueBytes, queue.QueueSize))
+	}
+	return err
+}
+
+// TenantConfig configures the tenant of profiles.
+type TenantConfig struct {
+	// Header is the HTTP header with the tenant (default: X-Scope-OrgID).
+	Header string `mapstructure:"header"`
+	// MetadataKey is the key of the client metadata with the tenant (default: none).
+	MetadataKey string `mapstructure:"metadata_key"`
+	// Default is the tenant of requests without that metadata (default: none, no header is sent).
+	Default string `mapstructure:"default"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// NewDefaultTenantConfig returns the defaults.
+func NewDefaultTenantConfig() TenantConfig { return TenantConfig{Header: "X-Scope-OrgID"} }
+
+// Of returns the tenant of the request of ctx.
+func (c *TenantConfig) Of(ctx context.Context) string {
+	if c.MetadataKey != "" {
+		if values := client.FromContext(ctx).Metadata.Get(c.MetadataKey); len(values) > 0 && values[0] != "" {
+			return values[0]
+		}
+	}
+	return c.Default
 }
