@@ -9,9 +9,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.opentelemetry.io/collector/connector/connectortest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
 
+	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 )
@@ -58,4 +64,49 @@ func TestRefusedConfig(t *testing.T) {
 		_, err := loadConfig(t, confmap.NewFromStringMap(values))
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// TestLifecycle: each half can be started and shut down, also shut down without a start, and can be created again.
+func TestLifecycle(t *testing.T) {
+	set := connectortest.NewNopSettings(metadata.Type)
+	for to, create := range map[string]func() (component.Component, error){
+		"profiles": func() (component.Component, error) {
+			return NewFactory().CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+		},
+		"logs": func() (component.Component, error) {
+			return NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+		},
+	} {
+		t.Run(to, func(t *testing.T) {
+			part, err := create()
+			require.NoError(t, err)
+			require.NoError(t, part.Shutdown(t.Context()))
+			for range 2 {
+				part, err = create()
+				require.NoError(t, err)
+				require.NoError(t, part.Start(t.Context(), componenttest.NewNopHost()))
+				assert.NoError(t, part.Shutdown(t.Context()))
+			}
+		})
+	}
+}
+
+// TestNoOtherPairs: the connector only connects logs to profiles, and logs to logs.
+func TestNoOtherPairs(t *testing.T) {
+	set := connectortest.NewNopSettings(metadata.Type)
+	_, err := NewFactory().CreateTracesToTraces(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+	require.Error(t, err)
+	_, err = NewFactory().CreateLogsToMetrics(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+	require.Error(t, err)
+}
+
+func TestMetadataFromResource(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.MetadataFromResource = []string{"service.name"}
+	r := run(t, cfg)
+	logs := capture(t, python)
+	logs.ResourceLogs().At(0).Resource().Attributes().PutStr("service.name", "checkout")
+	r.send(t, logs)
+	require.Len(t, r.profiles.Contexts(), 1)
+	assert.Equal(t, []string{"checkout"}, client.FromContext(r.profiles.Contexts()[0]).Metadata.Get("service.name"))
 }

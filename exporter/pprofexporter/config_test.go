@@ -4,6 +4,7 @@
 package pprofexporter
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 )
 
@@ -162,4 +165,33 @@ func TestConfigHTTP(t *testing.T) {
 	assert.Equal(t, options.TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}, got.Tenant)
 	assert.Equal(t, 10, got.MaxSeriesPerRequest)
 	assert.Equal(t, 1<<20, got.MaxRequestBytes)
+}
+
+// The README has every option with its default.
+func TestReadmeNamesEveryOption(t *testing.T) {
+	deliverytest.CheckOptions(t, *createDefaultConfig().(*Config), "")
+	deliverytest.CheckOptions(t, options.NewDefaultEncodingConfig(), "")
+	deliverytest.CheckOptions(t, options.NewDefaultEncodingConfig().LinkLabels, "link_labels::")
+	deliverytest.CheckOptions(t, newDefaultFileConfig(), "")
+	deliverytest.CheckOptions(t, newDefaultHTTPConfig(), "")
+	deliverytest.CheckOptions(t, newDefaultHTTPConfig().Labels, "labels::")
+	deliverytest.CheckOptions(t, newDefaultHTTPConfig().Tenant, "tenant::")
+}
+
+// The table of errors has the reasons of the metrics. The example of a cleaned name is real.
+func TestReadmeTells(t *testing.T) {
+	text := deliverytest.Readme(t)
+	for metric, reasons := range map[string][]string{
+		"write_failures":   {failedFull, failedDenied, failedOther},
+		"profiles_refused": {delivery.ReasonInvalid, refusedBlocked, refusedRejected, delivery.ReasonTooLarge},
+	} {
+		for _, reason := range reasons {
+			assert.Contains(t, text, fmt.Sprintf("| `%s`, `%s` |", metric, reason))
+		}
+	}
+	f := newFixture(t, nil)
+	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a/b")))
+	for service := range f.services(t) {
+		assert.Contains(t, text, "`a/b` becomes `"+service+"`")
+	}
 }

@@ -4,6 +4,7 @@
 package pprofexporter
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,14 +12,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 func create(t *testing.T, cfg component.Config) xexporter.Profiles {
@@ -97,5 +104,62 @@ func TestShutdownWritesTheQueue(t *testing.T) {
 		found, err := filepath.Glob(filepath.Join(directory, service, "cpu", "*.pb.gz"))
 		require.NoError(t, err)
 		assert.Len(t, found, 1, service)
+	}
+}
+
+func TestHealthReportsChanges(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	host := newRecorder()
+	h := newHealth(host, zap.New(core))
+	full, denied := errors.New("no space left"), errors.New("read-only")
+
+	h.ok()
+	assert.Empty(t, host.statuses(), "the collector reports the first OK")
+	h.failed(full, false)
+	h.failed(full, false)
+	h.ok()
+	h.ok()
+	h.failed(full, false)
+	assert.Equal(t, []componentstatus.Status{
+		componentstatus.StatusRecoverableError, componentstatus.StatusOK, componentstatus.StatusRecoverableError,
+	}, host.statuses())
+	assert.ErrorIs(t, host.events[0].Err(), full)
+
+	// The Collector leaves PermanentError only at a restart. Until then it logs a warning for each report.
+	h.failed(denied, true)
+	h.ok()
+	h.failed(full, false)
+	h.failed(denied, true)
+	assert.Len(t, host.statuses(), 4)
+	assert.Equal(t, componentstatus.StatusPermanentError, host.statuses()[3])
+	assert.ErrorIs(t, host.events[3].Err(), denied)
+	assert.Equal(t, 7, logs.Len(), "each change is one line")
+}
+
+// TestDeepValues sends to each destination a value that is nested so deeply that code which recurses into it ends the process. A
+// queue on disk would do so at each start. The profile is refused and counted. The other profiles of the message arrive.
+func TestDeepValues(t *testing.T) {
+	profiletest.LimitStack(t, 64<<20) // pdata measures a message by calling itself for each level
+	send := func(t *testing.T, to xexporter.Profiles, place string) {
+		t.Helper()
+		pd := deliverytest.Request(t, deliverytest.CPU(t, "deep"), deliverytest.CPU(t, "sound"))
+		profiletest.Deepen(pd, place, 250_000)
+		err := to.ConsumeProfiles(t.Context(), pd)
+		require.ErrorContains(t, err, `attribute "deep" is too deep`)
+		assert.True(t, consumererror.IsPermanent(err))
+	}
+	for _, place := range []string{"resource", "sample"} {
+		t.Run(place, func(t *testing.T) {
+			file := newFixture(t, nil)
+			send(t, file, place)
+			assert.Positive(t, file.services(t)["sound"])
+			assert.Positive(t, counted(t, file.telemetry, "profiles_refused", "reason", delivery.ReasonInvalid))
+
+			backend := newSink(t, nil)
+			pushing := newPushing(t, backend.URL, nil)
+			send(t, pushing, place)
+			assert.NotEmpty(t, backend.requests())
+			assert.Positive(t, counted(t, pushing.telemetry, "profiles_refused", "reason", delivery.ReasonInvalid))
+		})
 	}
 }

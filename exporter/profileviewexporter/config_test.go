@@ -4,16 +4,26 @@
 package profileviewexporter
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/exporter/xexporter"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
 )
 
 // load reads one entry of a file of testdata and validates it.
@@ -93,4 +103,73 @@ func TestConfigRefuses(t *testing.T) {
 	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "bad.yaml"))
 	require.NoError(t, err)
 	assert.Len(t, conf.ToStringMap(), len(wants), "each entry has its error")
+}
+
+// Every YAML block is a valid configuration.
+func TestReadmeSnippets(t *testing.T) {
+	blocks := deliverytest.CheckSnippets(t, func(conf *confmap.Conf, exporter string) error {
+		if exporter == "exporters::pprof" {
+			return nil
+		}
+		_, err := configOf(t, conf, exporter)
+		return err
+	})
+	assert.Equal(t, 3, blocks)
+}
+
+// The README has every option with its default.
+func TestReadmeNamesEveryOption(t *testing.T) {
+	cfg := *createDefaultConfig().(*Config)
+	deliverytest.CheckOptions(t, cfg, "")
+	deliverytest.CheckOptions(t, cfg.Encoding, "")
+	deliverytest.CheckOptions(t, cfg.Encoding.LinkLabels, "link_labels::")
+	deliverytest.CheckOptions(t, cfg.Tenant, "tenant::")
+}
+
+// The reasons of the metrics are in the table of errors.
+func TestReadmeTells(t *testing.T) {
+	for _, reason := range []string{delivery.ReasonInvalid, delivery.ReasonTooLarge} {
+		assert.Contains(t, deliverytest.Readme(t), fmt.Sprintf("| `profiles_refused`, `%s` |", reason))
+	}
+}
+
+func create(t *testing.T, change func(*Config)) xexporter.Profiles {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
+	if change != nil {
+		change(cfg)
+	}
+	e, err := NewFactory().CreateProfiles(t.Context(), exportertest.NewNopSettings(metadata.Type), cfg)
+	require.NoError(t, err)
+	return e
+}
+
+func TestFactory(t *testing.T) {
+	factory := NewFactory()
+	assert.Equal(t, component.MustNewType("profile_view"), factory.Type())
+	assert.Equal(t, component.StabilityLevelAlpha, factory.ProfilesStability())
+	_, err := factory.CreateTraces(t.Context(), exportertest.NewNopSettings(metadata.Type), factory.CreateDefaultConfig())
+	assert.Error(t, err, "profiles only")
+	assert.False(t, create(t, nil).Capabilities().MutatesData)
+}
+
+func TestShutdownWithoutStart(t *testing.T) {
+	require.NoError(t, create(t, nil).Shutdown(t.Context()))
+}
+
+func TestShutdownTwice(t *testing.T) {
+	e := create(t, nil)
+	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	require.NoError(t, e.Shutdown(t.Context()))
+	require.NoError(t, e.Shutdown(t.Context()))
+}
+
+func TestConsumeBeforeStart(t *testing.T) {
+	e := create(t, func(cfg *Config) {
+		cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
+		cfg.RetryConfig.Enabled = false
+	})
+	assert.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "early")), "before the start")
+	require.NoError(t, e.Shutdown(t.Context()))
 }

@@ -14,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configtls"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
@@ -113,4 +116,107 @@ func TestPageFiles(t *testing.T) {
 	}
 	response, _ := s.get(t, "/static/page.go")
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+}
+
+// A page of another site can link to pages, but not advance a scraper or load an image.
+func TestServerOtherSites(t *testing.T) {
+	const allowed = "https://allowed.example"
+	s := newServing(t, func(cfg *Config) {
+		cfg.HTTP.CORS = configoptional.Some(confighttp.CORSConfig{AllowedOrigins: []string{allowed}})
+	})
+	s.post(t, made(t, time.Now(), []string{"samples"}, 5), map[string]any{"service.name": "s"})
+	const scraped, image = "/profiles/s/samples?scraper=ci", "/static/style.css"
+	for _, test := range []struct {
+		path   string
+		header []string
+		want   int
+	}{
+		{scraped, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, http.StatusForbidden},
+		{scraped, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, http.StatusForbidden},
+		{scraped, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, http.StatusForbidden},
+		{scraped, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty", "Origin", "https://evil.example"}, http.StatusForbidden},
+		{image, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, http.StatusForbidden},
+		{"/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, http.StatusForbidden},
+		{"/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, http.StatusOK},
+		{"/", []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, http.StatusOK},
+		{"/static/page.js", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, http.StatusOK},
+		{"/profiles/s/samples", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty", "Origin", allowed}, http.StatusOK},
+		{image, nil, http.StatusOK},
+	} {
+		response, body := s.get(t, test.path, test.header...)
+		assert.Equal(t, test.want, response.StatusCode, "%s %v: %.200s", test.path, test.header, body)
+		assert.Equal(t, "same-origin", response.Header.Get("Cross-Origin-Resource-Policy"))
+	}
+	response, body := s.get(t, scraped)
+	require.Equal(t, http.StatusOK, response.StatusCode, "no other site has taken the profile: %s", body)
+	assert.Equal(t, []int64{5}, totals(t, body))
+}
+
+// TestOpenToAll: a server on another address than loopback needs a way to know who asks.
+func TestOpenToAll(t *testing.T) {
+	loopback, anywhere := &net.TCPAddr{IP: net.IPv6loopback}, &net.TCPAddr{IP: net.IPv4zero}
+	cfg := createDefaultConfig().(*Config)
+	assert.True(t, openToAll(cfg, anywhere))
+	assert.False(t, openToAll(cfg, loopback))
+
+	cfg.HTTP.TLS = configoptional.Some(configtls.ServerConfig{})
+	assert.True(t, openToAll(cfg, anywhere), "TLS says who the server is, not the client")
+	cfg.HTTP.TLS = configoptional.Some(configtls.ServerConfig{ClientCAFile: "clients.pem"})
+	assert.False(t, openToAll(cfg, anywhere))
+
+	cfg = createDefaultConfig().(*Config)
+	cfg.HTTP.Auth = configoptional.Some(confighttp.AuthConfig{})
+	assert.False(t, openToAll(cfg, anywhere))
+}
+
+// A scraper adds up its answers. It must receive each profile once, independent of other scrapers and of how often it asks.
+func TestServerScrapers(t *testing.T) {
+	s := newServing(t, nil)
+	post := func(minute int, value int64) {
+		s.post(t, made(t, day.Add(time.Duration(minute)*time.Minute), []string{"samples"}, value), map[string]any{"service.name": "s"})
+	}
+	sum := func(path string) int64 {
+		response, body := s.get(t, path)
+		if response.StatusCode == http.StatusNotFound {
+			assert.Contains(t, string(body), "since the last fetch")
+			return 0
+		}
+		require.Equal(t, http.StatusOK, response.StatusCode, string(body))
+		return totals(t, body)[0]
+	}
+	const one, two = "/profiles/s/samples?scraper=one", "/profiles/s/samples?scraper=two&seconds=3600"
+	post(0, 1)
+	post(1, 10)
+	assert.EqualValues(t, 11, sum(one), "the first time all")
+	assert.Zero(t, sum(one))
+	post(2, 100)
+	response, err := http.Head(s.url + one)
+	require.NoError(t, err)
+	response.Body.Close()
+	assert.EqualValues(t, 100, sum(one), "who asked for the header got no profile")
+	assert.Zero(t, sum(one))
+	assert.EqualValues(t, 111, sum(two), "another scraper")
+	post(0, 1000)
+	assert.EqualValues(t, 1000, sum(two), "it is late, and counts by its arrival")
+	assert.EqualValues(t, 1000, sum(one))
+	assert.EqualValues(t, 1111, sum("/profiles/s/samples"), "without a name all")
+	response, _ = s.get(t, "/profiles/none/samples?scraper=one")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+}
+
+func TestScrapersAreBounded(t *testing.T) {
+	var s scrapers
+	for i := range maxScrapers {
+		key := scraperKey{byte(i), byte(i >> 8)}
+		_, err := s.last(key, day)
+		require.NoError(t, err)
+		s.remember(key, nil, day)
+	}
+	_, err := s.last(scraperKey{1}, day)
+	require.NoError(t, err, "one that is known")
+	_, err = s.last(scraperKey{0xff, 0xff}, day)
+	require.ErrorContains(t, err, "1000 scrapers")
+	_, err = s.last(scraperKey{0xff, 0xff}, day.Add(scraperMemory))
+	require.NoError(t, err, "the others were long ago")
+	assert.Empty(t, s.given)
 }

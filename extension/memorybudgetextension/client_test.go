@@ -5,6 +5,7 @@ package memorybudgetextension
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,13 +14,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // A backend can neither stop an exporter for long nor fill its log.
@@ -77,5 +83,61 @@ func TestLimitedAnswersOverHTTP(t *testing.T) {
 		assert.Equal(t, want, response.Header.Get("Retry-After"), text)
 		assert.EqualValues(t, maxAnswerBytes, transport.MaxResponseHeaderBytes)
 		backend.Close()
+	}
+}
+
+// stranger is an authenticator that knows nobody.
+type stranger struct{ component.Component }
+
+func (stranger) Authenticate(ctx context.Context, _ map[string][]string) (context.Context, error) {
+	return ctx, errors.New("unknown client")
+}
+
+// TestGRPCAuthenticatesFirst: without credentials, a client learns nothing of its message, and its memory is free again.
+func TestGRPCAuthenticatesFirst(t *testing.T) {
+	r := runAuthenticated(t, map[string]any{"limit_mib": 32}, consumertest.NewNop(), stranger{})
+	empty := make([]byte, 2<<20)
+	for i := 0; i < len(empty); i += 2 {
+		empty[i] = 0x0a
+	}
+	for name, body := range map[string][]byte{
+		"valid": marshaled(t, records(1, 1)), "malformed": {0x0a}, "deep": nestedValue(33), "expensive": empty,
+	} {
+		for _, compression := range []string{"", "gzip"} {
+			err := send(t.Context(), r.dial(t), body, compression)
+			require.Equal(t, codes.Unauthenticated, status.Code(err), "%s: %v", name, err)
+			assert.Contains(t, err.Error(), "unknown client", name)
+		}
+	}
+	r.requireFree(t)
+	for _, reason := range []string{"malformed", "too_deep", "too_large"} {
+		assert.Zero(t, r.refusals(t, reason), reason)
+	}
+}
+
+func TestDefaultConfig(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	require.NoError(t, cfg.Validate())
+	assert.Equal(t, memory.Part(memory.ProcessMemory(), 40), cfg.limit())
+	cfg.LimitMiB = 100
+	assert.Equal(t, int64(100<<20), cfg.limit())
+}
+
+func TestValidate(t *testing.T) {
+	for says, settings := range map[string]map[string]any{
+		"limit_mib must be 0 to 1073741824, is -1":  {"limit_mib": -1},
+		"limit_percentage must be 1 to 100, is 0":   {"limit_percentage": 0},
+		"limit_percentage must be 1 to 100, is 101": {"limit_percentage": 101},
+		"wait must not be negative, is -1s":         {"wait": "-1s"},
+		"max_inflated_mib must be 1 to 1023, is 0":  {"max_inflated_mib": 0},
+		"receive_timeout must be above 0, is 0s":    {"receive_timeout": 0},
+		`limitss is not an option`:                  {"limitss": 1},
+	} {
+		cfg := createDefaultConfig().(*Config)
+		err := confmap.NewFromStringMap(settings).Unmarshal(cfg)
+		if err == nil {
+			err = cfg.Validate()
+		}
+		assert.ErrorContains(t, err, says)
 	}
 }

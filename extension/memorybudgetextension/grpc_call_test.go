@@ -4,19 +4,33 @@
 package memorybudgetextension
 
 import (
+	"bytes"
 	"context"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
@@ -54,6 +68,119 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 				t.Error("a message is kept")
 				return false
 			})
+		})
+	}
+}
+
+// TestCompress: messages that are compressed at a time and one after the other are whole, and have the size of level 1.
+func TestCompress(t *testing.T) {
+	payload, err := os.ReadFile("../../testdata/pprof/cpu.pb.gz")
+	require.NoError(t, err)
+	message, err := inflate.Append(nil, payload, 1<<20)
+	require.NoError(t, err)
+	var fastGzip bytes.Buffer
+	w, err := gzip.NewWriterLevel(&fastGzip, 1)
+	require.NoError(t, err)
+	_, _ = w.Write(message)
+	require.NoError(t, w.Close())
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(1)))
+	require.NoError(t, err)
+	for name, want := range map[string]int{"gzip": fastGzip.Len(), "zstd": len(e.EncodeAll(message, nil))} {
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 4 {
+					var compressed bytes.Buffer
+					w, err := encoding.GetCompressor(name).Compress(&compressed)
+					if !assert.NoError(t, err) {
+						return
+					}
+					_, _ = w.Write(message[:1000])
+					_, _ = w.Write(message[1000:])
+					assert.NoError(t, w.Close())
+					assert.InEpsilon(t, want, compressed.Len(), 0.01, name)
+					plain, err := inflate.Append(nil, compressed.Bytes(), 1<<20)
+					assert.NoError(t, err)
+					assert.True(t, bytes.Equal(message, plain), name)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// TestGRPCHeaders: a stream with too many fields in its header, or too many bytes, is refused. Each repetition of a field costs a byte
+// on the wire.
+func TestGRPCHeaders(t *testing.T) {
+	r := run(t, map[string]any{"limit_mib": 32}, consumertest.NewNop())
+	body := marshaled(t, records(1, 1))
+	with := func(fields int, value string) context.Context {
+		return metadata.NewOutgoingContext(t.Context(), metadata.MD{"a": slices.Repeat([]string{value}, fields)})
+	}
+	require.NoError(t, send(with(connections.MaxFields-20, ""), r.dial(t), body, ""))
+	require.NoError(t, send(with(1, strings.Repeat("a", connections.MaxHeaderBytes-1<<10)), r.dial(t), body, ""))
+
+	err := send(with(connections.MaxFields, ""), r.dial(t), body, "")
+	assert.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
+	assert.ErrorContains(t, err, "the limit is 128")
+	require.Error(t, send(with(1, strings.Repeat("a", connections.MaxHeaderBytes)), r.dial(t), body, ""))
+	r.requireFree(t)
+}
+
+// longer is a time that no test waits for: a shutdown that waits for a stalled client takes longer.
+const longer = time.Hour
+
+// sendRaw sends text on a connection that stays open until the test ends.
+func (r *running) sendRaw(t *testing.T, address, text string) net.Conn {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	_, err = c.Write([]byte(text))
+	require.NoError(t, err)
+	return c
+}
+
+// TestShutdownWithStalledClients: no client that stops sending keeps the receiver from shutting down.
+func TestShutdownWithStalledClients(t *testing.T) {
+	const post = "POST /v1/logs HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n"
+	for name, stalled := range map[string]struct {
+		grpc bool
+		text string
+	}{
+		"other media type":       {text: post + "Content-Type: text/plain\r\n\r\n"},
+		"protobuf":               {text: post + "Content-Type: application/x-protobuf\r\n\r\nabc"},
+		"no media type":          {text: post + "\r\n"},
+		"GET":                    {text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"},
+		"chunks":                 {text: "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"},
+		"version":                {text: post + "Content-Type: application/json\r\notlp-profiles-development-version: 9\r\n\r\n"},
+		"gRPC without a preface": {grpc: true, text: http2.ClientPreface[:5]},
+		"gRPC headers":           {grpc: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, map[string]any{"receive_timeout": longer.String()}, consumertest.NewNop())
+			require.NoError(t, r.Ready())
+			switch {
+			case !stalled.grpc:
+				r.sendRaw(t, r.http, stalled.text)
+			case stalled.text != "":
+				r.sendRaw(t, r.grpc, stalled.text)
+			default:
+				rawStream(t, r.grpc, 1, 1)
+			}
+			// Others are served. By then the server has seen the stalled one.
+			body := marshaled(t, records(1, 1))
+			require.Equal(t, http.StatusOK, r.post(t, protoType, "", body).code)
+			require.NoError(t, send(t.Context(), r.dial(t), body, ""))
+			require.NoError(t, r.NotReady())
+			shutDown := make(chan error, 1)
+			go func() { shutDown <- r.receiver.Shutdown(context.Background()) }()
+			select {
+			case err := <-shutDown:
+				require.NoError(t, err)
+			case <-time.After(memorytest.Slowdown * 20 * time.Second):
+				t.Fatal("the receiver waits for the client")
+			}
 		})
 	}
 }

@@ -5,12 +5,22 @@ package pprofreceiver
 
 import (
 	"context"
+	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelpprof/otelpprof/internal/discovery"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // newTestScheduler returns a scheduler of a section that has started.
@@ -105,4 +115,161 @@ func TestScheduleStop(t *testing.T) {
 		assert.NotContains(t, ended, "late", "nothing starts after the shutdown")
 		assert.Empty(t, s.health.states)
 	})
+}
+
+// TestDiscoveredContainers: of the containers of a pod, none of which declares the port, the first one has the profiles, whatever
+// the order in which they are passed on. A restart of another container does not change the job.
+func TestDiscoveredContainers(t *testing.T) {
+	to := newTarget(t, serve(plain(t, cpuProfile(1))))
+	container := func(position int, name, id string) *discovery.Target {
+		return &discovery.Target{
+			Address: addressOf(to), Origin: "127.0.0.1", Position: position,
+			Attributes: map[string]string{"k8s.container.name": name, "container.id": id},
+		}
+	}
+	found := &someDiscovery{}
+	found.set(container(1, "sidecar", "a"), container(0, "app", "b"))
+	r, _ := runDiscovered(t, found, func(cfg *ScrapeConfig) { cfg.Profiles = []ScrapedProfile{{Name: profileMutex}} })
+	outcomes := func() map[string]int64 { return r.counts("otelcol_receiver_pprof_fetches", "outcome") }
+	r.waitOutcome(t, "ok", 1)
+
+	for _, id := range []string{"c", "", "a"} {
+		found.set(container(0, "app", "b"), container(1, "sidecar", id))
+		r.waitOutcome(t, "ok", outcomes()["ok"]+2)
+		found.set(container(1, "sidecar", id), container(0, "app", "b"))
+		r.waitOutcome(t, "ok", outcomes()["ok"]+2)
+	}
+	assert.EqualValues(t, 1, outcomes()["baseline"], "the job goes on")
+	for _, message := range r.sink.all() {
+		name, _ := message.ResourceProfiles().At(0).Resource().Attributes().Get("k8s.container.name")
+		require.Equal(t, "app", name.Str())
+	}
+}
+
+// TestDiscoveredPreference: the port decides before the order of the extensions, and that before the position.
+func TestDiscoveredPreference(t *testing.T) {
+	cfg := defaultScrapeConfig()
+	cfg.Discovery = []component.ID{discoveryID, component.MustNewIDWithName("some_discovery", "2")}
+	cfg.Profiles = []ScrapedProfile{{Name: profileHeap}}
+	d := newIdleJobs(&cfg)
+	container := func(name, origin string, position int) *discovery.Target {
+		return &discovery.Target{
+			Address: "10.0.0.1:6060", Origin: origin, Position: position, Attributes: map[string]string{"k8s.container.name": name},
+		}
+	}
+	chosen := func() string {
+		return d.running["heap http://10.0.0.1:6060/debug/pprof/heap"].job.labels["k8s.container.name"]
+	}
+	defer func() { require.NoError(t, d.shutdown(t.Context())) }()
+	d.update(1, []*discovery.Target{container("second extension", "10.0.0.1", 0)})
+	assert.Equal(t, "second extension", chosen())
+	d.update(0, []*discovery.Target{container("b", "10.0.0.1:9000", 2), container("a", "10.0.0.1:9001", 1)})
+	assert.Equal(t, "a", chosen(), "the first extension goes first, and there the first position")
+	d.update(1, []*discovery.Target{container("second extension", "10.0.0.1:6060", 5)})
+	assert.Equal(t, "second extension", chosen(), "it declares the port")
+}
+
+// TestRemember: all trackers together keep at most as many counters as half of the budget holds, and give back what they kept.
+func TestRemember(t *testing.T) {
+	b := memory.New(20*counterBytes, 0)
+	in, err := newIntake(nopSettings(), createDefaultConfig().(*Config), &sink{})
+	require.NoError(t, err)
+	in.budget = b
+	c, err := newCollector(nopSettings(), in, nameScrape, "http")
+	require.NoError(t, err)
+	apply := func(one *tracker, samples int) error {
+		message, _, err := in.formats.Pprof(false, "")(plain(t, cpuProfile(samples)), in.newSource())
+		require.NoError(t, err)
+		one.next.Release()
+		one.next, err = b.Reserve(t.Context(), 6*counterBytes)
+		require.NoError(t, err)
+		one.Apply(message, time.Now())
+		if err := c.remember(one); err != nil {
+			return err
+		}
+		one.commit()
+		return nil
+	}
+	var first, second tracker
+	require.NoError(t, apply(&first, 3))
+	require.NoError(t, apply(&second, 2))
+	assert.EqualValues(t, 10*counterBytes, used(b), "of two sample types each")
+
+	err = apply(&second, 3)
+	require.ErrorContains(t, err, "its 6 counters are too many beside 6 others")
+	assert.Equal(t, refusal.Memory, refusal.Of(err))
+	assert.EqualValues(t, 10*counterBytes, used(b), "what was known stays")
+	assert.EqualValues(t, 10, c.remembered.Load())
+
+	require.NoError(t, apply(&first, 1), "fewer are always taken")
+	require.NoError(t, apply(&second, 3))
+	assert.EqualValues(t, 8*counterBytes, used(b))
+	first.release()
+	second.release()
+	assert.Zero(t, first, "no counters stay in memory without a reservation")
+	assert.Zero(t, used(b))
+	assert.Zero(t, c.remembered.Load())
+}
+
+// TestGaugesAreNotRemembered: memory is kept for counters alone.
+func TestGaugesAreNotRemembered(t *testing.T) {
+	assert.True(t, delta.Gauge("inuse_space"))
+	b := memory.New(64<<20, 0)
+	p := cpuProfile(10)
+	p.SampleType[1].Type = "inuse_space"
+	to := newTarget(t, serve(plain(t, p)))
+	cfg := fetchConfig()
+	section := cfg.Scrape.GetOrInsertDefault()
+	section.Schedule = soon()
+	section.Targets = []TargetConfig{{Endpoint: to.URL}}
+	section.Profiles = []ScrapedProfile{{Name: profileAllocs}}
+	r := runInto(t, budgettest.NewHost(b), cfg, &sink{})
+	r.waitOutcome(t, outcomeBaseline, 1)
+	assert.EqualValues(t, 10, remembered(r))
+}
+
+// remembered is the metric of the section scrape.
+func remembered(r *running) int64 {
+	found, err := r.telemetry.GetMetric("otelcol_receiver_pprof_remembered_counters")
+	if err != nil {
+		return -1
+	}
+	for _, point := range found.Data.(metricdata.Gauge[int64]).DataPoints {
+		if api, _ := point.Attributes.Value("api"); api.AsString() == nameScrape {
+			return point.Value
+		}
+	}
+	return -1
+}
+
+// TestDiscoveredMemory: what is kept of a target is given back when it is gone, also if it is being fetched then.
+func TestDiscoveredMemory(t *testing.T) {
+	var silent atomic.Bool
+	entered := make(chan struct{}, 100)
+	answer := serve(plain(t, cpuProfile(10)))
+	to := newTarget(t, func(w http.ResponseWriter, r *http.Request) {
+		if silent.Load() {
+			entered <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		answer(w, r)
+	})
+	b := memory.New(64<<20, 0)
+	found := &someDiscovery{}
+	host := hostOf(found)
+	host.extensions[budgettest.ID] = &budgettest.Extension{Budget: b}
+	r := runScrape(t, host, func(cfg *ScrapeConfig) {
+		cfg.Discovery = []component.ID{discoveryID}
+		cfg.Schedule.CollectionInterval = 20 * time.Millisecond
+		cfg.Profiles = []ScrapedProfile{{Name: profileMutex}}
+	})
+	for i, gone := range []func(){func() {}, func() { silent.Store(true); <-entered }} {
+		found.set(&discovery.Target{Address: addressOf(to)})
+		r.waitOutcome(t, outcomeBaseline, int64(i+1))
+		assert.EqualValues(t, 20, remembered(r), "10 samples of 2 types")
+		gone()
+		found.set()
+		require.Eventually(t, func() bool { return remembered(r) == 0 && used(b) == 0 }, 10*time.Second, time.Millisecond)
+	}
 }

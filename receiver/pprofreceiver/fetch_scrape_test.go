@@ -14,7 +14,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configopaque"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/httpclienttest"
 )
 
 // runScrape scrapes targets, with the change.
@@ -171,4 +175,63 @@ func TestScrapeTimeout(t *testing.T) {
 		cfg.HTTP.Timeout, cfg.Profiles = 30*time.Millisecond, []ScrapedProfile{{Name: profileHeap}}
 	}, slow.URL)
 	r.waitOutcome(t, "unreachable", 2)
+}
+
+// TestIdleConnectionsAreClosed: after a shutdown, targets have no connection of the receiver.
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	for name, change := range map[string]func(*Config, string){
+		"scrape": func(cfg *Config, address string) {
+			section := cfg.Scrape.GetOrInsertDefault()
+			section.Schedule, section.Targets = soon(), []TargetConfig{{Endpoint: address}}
+			section.Profiles = []ScrapedProfile{{Name: profileHeap}}
+		},
+		"remote": func(cfg *Config, address string) {
+			section := cfg.Remote.GetOrInsertDefault()
+			section.Schedule, section.HTTP.Endpoint = soon(), address
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, open := httpclienttest.NewServer(t, serve(plain(t, cpuProfile(1))))
+			cfg := fetchConfig()
+			change(cfg, url)
+			r := runConfig(t, componenttest.NewNopHost(), cfg)
+			r.waitOutcome(t, outcomeOK, 2)
+			assert.Positive(t, open())
+			require.NoError(t, r.receiver.Shutdown(t.Context()))
+			assert.Eventually(t, func() bool { return open() == 0 }, 10*time.Second, time.Millisecond)
+		})
+	}
+}
+
+// TestFetchRedirect follows redirects within a target. A redirect to another host or port would disclose the headers.
+func TestFetchRedirect(t *testing.T) {
+	stranger := newTarget(t, serve(gz(t, plain(t, cpuProfile(1)))))
+	elsewhere := strings.Replace(stranger.URL, "127.0.0.1", "localhost", 1) + "/there"
+	to := newTarget(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, stranger.URL+"/there", http.StatusFound)
+		case "/far":
+			http.Redirect(w, r, elsewhere, http.StatusFound)
+		case "/here":
+			http.Redirect(w, r, "/there", http.StatusFound)
+		default:
+			assert.Equal(t, "key", r.Header.Get("X-Api-Key"))
+			serve(gz(t, plain(t, cpuProfile(1))))(w, r)
+		}
+	})
+	headers := configopaque.MapList{{Name: "X-Api-Key", Value: "key"}}
+	remote := func(cfg *Config, section *RemoteConfig) { section.HTTP.Headers = headers }
+	scrape := func(cfg *ScrapeConfig) {
+		cfg.HTTP.Headers = headers
+		cfg.Schedule = soon()
+		cfg.Profiles = []ScrapedProfile{{Name: "one", Path: "/away"}, {Name: "far", Path: "/far"}, {Name: "other", Path: "/here"}}
+	}
+	runRemote(t, &watchingHost{}, to.URL+"/here", remote).sink.wait(t, 1)
+	runRemote(t, &watchingHost{}, to.URL+"/away", remote).waitOutcome(t, "bad_answer", 2)
+	runRemote(t, &watchingHost{}, to.URL+"/far", remote).waitOutcome(t, "bad_answer", 2)
+	both := runScrape(t, &watchingHost{}, scrape, to.URL)
+	both.sink.wait(t, 1)
+	both.waitOutcome(t, "bad_answer", 3)
+	assert.Zero(t, stranger.times("/there"))
 }

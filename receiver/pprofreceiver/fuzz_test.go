@@ -10,14 +10,16 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
-
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/datadog"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // fuzzAPI sends requests to the path. Messages conform to OTLP, the answer is a success or a defined error, and nothing
@@ -142,4 +144,16 @@ func FuzzDatadog(f *testing.F) {
 	f.Add(formOf("b", "main.jfr", "x", "event", `{"tags_profiler":"a:b"}`), "", multipartType, "")
 	f.Add(formOf("b", "auto.jfr", string(jfrtest.Example().Bytes()), "event", event), "", multipartType, "")
 	fuzzAPI(f, "/profiling/v1/input")
+}
+
+// TestQueryLinearTime: the time grows linearly with the query and with the labels in it.
+func TestQueryLinearTime(t *testing.T) {
+	profiletest.CheckLinear(t, "", "=b", []string{"&", "=", "%41", "%", "a=b&", "resource.a=b&", "service.name=a&", "+"}, func(query []byte) {
+		_ = setFromQuery(&pprof.Source{Resource: pcommon.NewMap()}, string(query))
+	})
+	profiletest.CheckLinear(t, "", "a:b", []string{"a:b,", "a:c,", ",", ":", "a"}, func(tags []byte) {
+		source := pprof.Source{Resource: pcommon.NewMap()}
+		list, _ := datadog.AppendTags(nil, string(tags))
+		setFromLabels(&source, list, nil)
+	})
 }

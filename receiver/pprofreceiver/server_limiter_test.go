@@ -6,14 +6,18 @@ package pprofreceiver
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // TestBusy: a request above the limit is refused with a retryable error.
@@ -148,5 +152,75 @@ func (r *running) whileProcessed(path string, call func(ctx context.Context)) {
 	one.read = func(ctx context.Context, request *http.Request, payloads *batch, body []byte) error {
 		call(ctx)
 		return read(ctx, request, payloads, body)
+	}
+}
+
+// TestRepeatedLabels: values of one source are kept together, and override those of the sources before.
+func TestRepeatedLabels(t *testing.T) {
+	names := map[string]string{"service": attributeServiceName}
+	for name, test := range map[string]struct {
+		before map[string]any
+		labels []label.Label
+		want   map[string]any
+	}{
+		"one value":                   {labels: []label.Label{{Name: "a", Value: "1"}}, want: map[string]any{"a": "1"}},
+		"two values":                  {labels: []label.Label{{Name: "a", Value: "1"}, {Name: "a", Value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
+		"an empty value between":      {labels: []label.Label{{Name: "a", Value: "1"}, {Name: "a"}, {Name: "a", Value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
+		"an empty value first":        {labels: []label.Label{{Name: "a"}, {Name: "a", Value: "2"}}, want: map[string]any{"a": "2"}},
+		"equal values":                {labels: []label.Label{{Name: "a", Value: "1"}, {Name: "a", Value: "1"}}, want: map[string]any{"a": "1"}},
+		"another source before":       {before: map[string]any{"a": "0"}, labels: []label.Label{{Name: "a", Value: "1"}}, want: map[string]any{"a": "1"}},
+		"another source with two":     {before: map[string]any{"a": []any{"0", "9"}}, labels: []label.Label{{Name: "a", Value: "1"}, {Name: "a", Value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
+		"a service has one name":      {labels: []label.Label{{Name: "service", Value: "1"}, {Name: "service", Value: "2"}}, want: map[string]any{"service.name": "2"}},
+		"also under the other name":   {labels: []label.Label{{Name: "service.name", Value: "1"}, {Name: "service.name", Value: "2"}}, want: map[string]any{"service.name": "2"}},
+		"labels for the server alone": {labels: []label.Label{{Name: "__a", Value: "1"}, {Name: "__a", Value: "2"}}, want: map[string]any{}},
+	} {
+		source := pprof.Source{Resource: pcommon.NewMap()}
+		require.NoError(t, source.Resource.FromRaw(test.before))
+		setFromLabels(&source, test.labels, names)
+		assert.Equal(t, test.want, source.Resource.AsRaw(), name)
+	}
+}
+
+// attributes are the attributes of a client from an authenticator.
+type attributes map[string]any
+
+func (a attributes) GetAttribute(name string) any { return a[name] }
+
+func (a attributes) GetAttributeNames() []string { return nil }
+
+func TestTenantFrom(t *testing.T) {
+	for _, c := range []struct {
+		from    TenantFrom
+		auth    client.AuthData
+		address string
+		want    string
+	}{
+		{from: TenantFromHeader, auth: attributes{"subject": "a"}, want: "said"},
+		{from: TenantFromAuth, auth: attributes{"subject": "a", "username": "b"}, want: "subject a"},
+		{from: TenantFromAuth, auth: attributes{"username": "b", "raw": "x"}, want: "username b"},
+		{from: TenantFromAuth, auth: attributes{"subject": []string{"a"}}, want: "Bearer token"},
+		{from: TenantFromAuth, want: "Bearer token"},
+		{from: TenantFromAddress, address: "192.0.2.1:77", want: "192.0.2.1"},
+		{from: TenantFromAddress, address: "[2001:db8::1]:77", want: "2001:db8::1"},
+		{from: TenantFromAddress, address: "@", want: "@"},
+	} {
+		request := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
+		request.RemoteAddr = c.address
+		request.Header.Set(tenantHeader, "said")
+		request.Header.Set("Authorization", "Bearer token")
+		request = request.WithContext(client.NewContext(t.Context(), client.Info{Auth: c.auth}))
+		assert.Equal(t, c.want, c.from.of(request))
+	}
+}
+
+// TestTenantMetadata: the tenant is passed on, and other headers only with include_metadata.
+func TestTenantMetadata(t *testing.T) {
+	for all, want := range map[bool][]string{false: nil, true: {"secret"}} {
+		r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.IncludeMetadata = all })
+		require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1)), tenantHeader, "team-b", "Authorization", "secret").status)
+		info := client.FromContext(r.sink.ctx[0])
+		assert.Equal(t, []string{"team-b"}, info.Metadata.Get("x-scope-orgid"))
+		assert.Equal(t, want, info.Metadata.Get("authorization"))
+		assert.Equal(t, "127.0.0.1", info.Addr.String())
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -86,4 +87,14 @@ func TestRepairsOfRecording(t *testing.T) {
 	recording.ExecutionSample(1e9, 0, recording.Stack(false), 0, jfrtest.Context{}) // Before 1970.
 	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", recording.Bytes()).status)
 	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_repairs", points("kind", map[string]int64{"no_stack": 2, "invalid_time": 1}))
+}
+
+// TestMetadataFromResource holds that what the resource says comes to the next consumer as metadata, beside the tenant.
+func TestMetadataFromResource(t *testing.T) {
+	r := run(t, func(c *Config, _ *ServerConfig) { c.MetadataFromResource = []string{"service.name"} })
+	got := r.post(t, "/v1/pprof?service.name=checkout", plain(t, cpuProfile(1)), tenantHeader, "acme")
+	require.Equal(t, 204, got.status, got.text)
+	metadata := client.FromContext(r.sink.ctx[0]).Metadata
+	assert.Equal(t, []string{"checkout"}, metadata.Get("service.name"))
+	assert.Equal(t, []string{"acme"}, metadata.Get(tenantHeader))
 }

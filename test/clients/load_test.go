@@ -6,12 +6,20 @@ package clients
 import (
 	"context"
 	"crypto/sha256"
+	"net/http"
+	"net/http/httptest"
+	_ "net/http/pprof" // what is scraped
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/pprof"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -82,4 +90,75 @@ func profileContention(t *testing.T) {
 		runtime.SetMutexProfileFraction(before)
 		runtime.SetBlockProfileRate(0)
 	})
+}
+
+// TestScrape has the gateway scrape net/http/pprof of this process.
+func TestScrape(t *testing.T) {
+	profileContention(t)
+	target := httptest.NewServer(http.DefaultServeMux)
+	t.Cleanup(target.Close)
+	startLoad(t, "controller", "cart")
+	g := start(t, `scrape:
+      targets: [{endpoint: "`+target.URL+`", labels: {service.name: scraped, team: a}}]
+      collection_interval: 3s
+      jitter: 0s
+      seconds: 1`)
+	var cpu *profile.Profile
+	for kind, types := range map[string][]string{
+		"cpu":       {"samples", "cpu"},
+		"heap":      {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+		"allocs":    {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+		"goroutine": {"goroutine"},
+		"mutex":     {"contentions", "delay"},
+		"block":     {"contentions", "delay"},
+	} {
+		p := g.waitFor(t, "scraped", kind, hot)
+		if kind == "cpu" {
+			cpu = p
+		}
+		assert.Equal(t, types, typesOf(p), kind)
+		assertResource(t, p, "service.name=scraped", "team=a", "server.address=127.0.0.1")
+		for _, sample := range p.Sample {
+			for _, value := range sample.Value {
+				assert.GreaterOrEqual(t, value, int64(0), kind)
+			}
+		}
+	}
+	g.assertApart(t, "scraped")
+	assertLabel(t, hot, "controller", "cart", cpu)
+}
+
+// TestFileRestart has the gateway remember, in a storage of its own on disk, what it read before it was started again.
+func TestFileRestart(t *testing.T) {
+	inbox, state := t.TempDir(), t.TempDir()
+	storage := filepath.Join(t.TempDir(), "storage.yaml")
+	require.NoError(t, os.WriteFile(storage, []byte(`extensions: {file_storage: {directory: "`+state+`"}}
+service: {extensions: [health_check, file_storage]}`), 0o600))
+	receiver := `resource_attributes: {service.name: restarted}
+    file: {include: "` + filepath.Join(inbox, "*.pb.gz") + `", collection_interval: 100ms, settle: 0s, initial_delay: 0s, storage: file_storage, include_file_path: true}`
+	startLoad(t, "controller", "cart")
+	profile := cpuProfile(t)
+	put := func(name string) {
+		require.NoError(t, os.WriteFile(filepath.Join(inbox, name+".tmp"), profile, 0o600))
+		require.NoError(t, os.Rename(filepath.Join(inbox, name+".tmp"), filepath.Join(inbox, name+".pb.gz")))
+	}
+	put("first")
+	before := start(t, receiver, storage)
+	p := before.waitFor(t, "restarted", "cpu", hot)
+	assertResource(t, p, "file.path="+filepath.Join(inbox, "first.pb.gz"))
+	require.NoError(t, before.Stop(patience))
+
+	// By its name it is looked at after the first one, in the same round.
+	put("second")
+	after := start(t, receiver, storage)
+	p = after.waitFor(t, "restarted", "cpu", hot)
+	assertResource(t, p, "file.path="+filepath.Join(inbox, "second.pb.gz"))
+	assert.Len(t, after.files(), 1, "the first one was read before")
+}
+
+// TestSelf has the gateway profile itself.
+func TestSelf(t *testing.T) {
+	g := start(t, "self: {profiles: [goroutine, heap], collection_interval: 500ms, initial_delay: 0s}")
+	p := g.waitFor(t, "otelcol-pprof", "goroutine", "pprofreceiver")
+	assertResource(t, p, "service.name=otelcol-pprof")
 }

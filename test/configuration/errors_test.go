@@ -8,13 +8,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+	"github.com/otelpprof/otelpprof/extension/kubernetesaccessextension"
+	"github.com/otelpprof/otelpprof/extension/memorybudgetextension"
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
+	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -67,4 +80,59 @@ func golden(t *testing.T, file, text string) {
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), text, "run the test with -update if this is meant")
+}
+
+// TestSizes writes each size of each component with a unit, and as a number.
+func TestSizes(t *testing.T) {
+	sizes := map[string]int{}
+	for directory, factory := range factories {
+		for _, path := range sizesOf(reflect.TypeOf(factory.CreateDefaultConfig()).Elem(), "") {
+			sizes[directory]++
+			withUnit, number := factory.CreateDefaultConfig(), factory.CreateDefaultConfig()
+			decode(t, path, "3MiB", &withUnit)
+			decode(t, path, 3<<20, &number)
+			assert.Equal(t, number, withUnit, "%s: %s", directory, path)
+			assert.NotEqual(t, factory.CreateDefaultConfig(), number, "%s: %s", directory, path)
+			conf := confmap.New()
+			require.NoError(t, conf.Marshal(withUnit))
+			assert.EqualValues(t, 3<<20, conf.Get(path), "it is written as a number")
+		}
+	}
+	assert.Equal(t, map[string]int{
+		"connector/splunklogprofileconnector": 2, "exporter/pprofexporter": 4, "exporter/profileviewexporter": 5, "processor/profilededuplicator": 2,
+		"processor/profilesymbolizer": 3, "receiver/pprofreceiver": 4, "receiver/splunklogprofilereceiver": 3,
+	}, sizes)
+}
+
+func decode(t *testing.T, path string, value any, cfg *component.Config) {
+	t.Helper()
+	conf := confmap.New()
+	require.NoError(t, conf.Merge(confmap.NewFromStringMap(map[string]any{path: value})))
+	require.NoError(t, conf.Unmarshal(cfg), path)
+}
+
+// sizesOf returns the paths of the options that are sizes.
+func sizesOf(section reflect.Type, prefix string) []string {
+	var paths []string
+	for key, field := range configcheck.Fields(section) {
+		if inner, _ := configcheck.Section(field.Type); inner != nil {
+			paths = append(paths, sizesOf(inner, prefix+key+confmap.KeyDelimiter)...)
+		} else if configcheck.IsSize(field) {
+			paths = append(paths, prefix+key)
+		}
+	}
+	return paths
+}
+
+// factories are those of all components, by the directory of each.
+var factories = map[string]component.Factory{
+	"connector/splunklogprofileconnector": splunklogprofileconnector.NewFactory(),
+	"exporter/pprofexporter":              pprofexporter.NewFactory(),
+	"exporter/profileviewexporter":        profileviewexporter.NewFactory(),
+	"extension/kubernetesaccessextension": kubernetesaccessextension.NewFactory(),
+	"extension/memorybudgetextension":     memorybudgetextension.NewFactory(),
+	"processor/profilededuplicator":       profilededuplicator.NewFactory(),
+	"processor/profilesymbolizer":         profilesymbolizer.NewFactory(),
+	"receiver/pprofreceiver":              pprofreceiver.NewFactory(),
+	"receiver/splunklogprofilereceiver":   splunklogprofilereceiver.NewFactory(),
 }

@@ -6,10 +6,14 @@ package configuration
 import (
 	"bytes"
 	"encoding"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -184,4 +188,73 @@ var capital = regexp.MustCompile("([a-z0-9])([A-Z])")
 // reference names a section of the Collector's as its own schemas do.
 func reference(section reflect.Type) string {
 	return section.PkgPath() + "." + strings.ToLower(capital.ReplaceAllString(section.Name(), "${1}_${2}"))
+}
+
+const (
+	module = "github.com/otelpprof/otelpprof/"
+	root   = "../.."
+)
+
+// source is what the source of a package says about its types.
+type source struct {
+	// comments are those of types and of their fields, "Config" and "Config.Field".
+	comments map[string]string
+	// words are the values of constants, by their type.
+	words map[string][]any
+}
+
+var sources = map[string]*source{}
+
+// sourceOf reads the package of one of our types.
+func sourceOf(t *testing.T, of reflect.Type) *source {
+	t.Helper()
+	directory := strings.TrimPrefix(of.PkgPath(), module)
+	if s, read := sources[directory]; read {
+		return s
+	}
+	s := &source{comments: map[string]string{}, words: map[string][]any{}}
+	sources[directory] = s
+	files, err := filepath.Glob(filepath.Join(root, directory, "*.go"))
+	require.NoError(t, err)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		require.NoError(t, err)
+		for _, declaration := range file.Decls {
+			if general, ok := declaration.(*ast.GenDecl); ok {
+				s.read(t, general)
+			}
+		}
+	}
+	return s
+}
+
+func (s *source) read(t *testing.T, declaration *ast.GenDecl) {
+	t.Helper()
+	for _, spec := range declaration.Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			s.comments[spec.Name.Name] = sentence(declaration.Doc)
+			if section, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range section.Fields.List {
+					for _, name := range field.Names {
+						s.comments[spec.Name.Name+"."+name.Name] = sentence(field.Doc)
+					}
+				}
+			}
+		case *ast.ValueSpec:
+			named, isNamed := spec.Type.(*ast.Ident)
+			if !isNamed || declaration.Tok != token.CONST || len(spec.Values) == 0 {
+				continue
+			}
+			if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				word, err := strconv.Unquote(literal.Value)
+				require.NoError(t, err)
+				s.words[named.Name] = append(s.words[named.Name], word)
+			}
+		}
+	}
+}
+
+func sentence(comment *ast.CommentGroup) string {
+	return strings.Join(strings.Fields(comment.Text()), " ")
 }

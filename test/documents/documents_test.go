@@ -6,6 +6,7 @@ package documents
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -112,4 +114,101 @@ func read(t *testing.T, path string) string {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(content)
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestManifests: the smaller distribution has each component in the version of the one with all components, and no others.
+func TestManifests(t *testing.T) {
+	small, full := parts(t, "builder-config.yaml"), parts(t, "builder-config.full.yaml")
+	assert.Subset(t, full, small)
+	var more []string
+	for part := range full {
+		if _, inBoth := small[part]; !inBoth {
+			more = append(more, path.Base(part))
+		}
+	}
+	assert.ElementsMatch(t, []string{
+		"kafkareceiver", "kafkaexporter",
+		"transformprocessor", "filterprocessor", "countconnector",
+		"k8sattributesprocessor", "kubernetesaccessextension", "targetdiscoveryextension",
+	}, more, "what docs/distribution.md and the header of builder-config.yaml say")
+}
+
+// parts returns the versions of the components and providers of a manifest.
+func parts(t *testing.T, name string) map[string]string {
+	t.Helper()
+	var manifest map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(root, name))), &manifest))
+	versions := map[string]string{}
+	for section, list := range manifest {
+		parts, isList := list.([]any)
+		if !isList || section == "replaces" {
+			continue
+		}
+		for _, part := range parts {
+			part := part.(map[string]any)
+			module, version, found := strings.Cut(part["gomod"].(string), " ")
+			require.True(t, found, part)
+			if imported, ok := part["import"].(string); ok {
+				module = imported
+			}
+			versions[module] = version
+		}
+	}
+	return versions
+}
+
+// TestSecurityNamesTests: each test that docs/security.md names is there.
+func TestSecurityNamesTests(t *testing.T) {
+	named := regexp.MustCompile("`([a-z0-9_/]+) ((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(read(t, root+"/docs/security.md"), -1)
+	require.NotEmpty(t, named)
+	sources := map[string]string{}
+	for _, match := range named {
+		directory, test := match[1], match[2]
+		if _, done := sources[directory]; !done {
+			sources[directory] = testsIn(t, root+"/"+directory)
+		}
+		assert.Contains(t, sources[directory], "\nfunc "+test+"(", directory)
+	}
+}
+
+func testsIn(t *testing.T, directory string) string {
+	t.Helper()
+	files, err := filepath.Glob(directory + "/*_test.go")
+	require.NoError(t, err)
+	require.NotEmpty(t, files, directory)
+	var all strings.Builder
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all.Write(content)
+	}
+	return all.String()
+}
+
+// TestWorkflows: an action is named by the hash of a commit, since its owner can move a tag, and the token of a job may do only
+// what the job says.
+func TestWorkflows(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yaml"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	pinned := regexp.MustCompile(`uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	for _, file := range files {
+		text := read(t, file)
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, "uses: ") {
+				assert.Regexp(t, pinned, strings.TrimSpace(line), file)
+			}
+		}
+		var workflow struct {
+			Permissions map[string]string
+			Jobs        map[string]struct{ Permissions map[string]string }
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(text), &workflow))
+		assert.Equal(t, map[string]string{}, workflow.Permissions, file)
+		for name, job := range workflow.Jobs {
+			assert.NotEmpty(t, job.Permissions, "the job %s of %s", name, file)
+		}
+	}
 }

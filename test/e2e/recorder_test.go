@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 )
 
 // recorder stands between an agent and the gateway and keeps what the agent sends as logs.
@@ -102,4 +110,56 @@ func (r *recorder) logs(t *testing.T) []plog.Logs {
 		all = append(all, logs)
 	}
 	return all
+}
+
+// TestLongWait: a backend asks otlp_grpc to wait for a hundred years, with a text of a megabyte. The next attempt is a minute away,
+// and the log stays short.
+func TestLongWait(t *testing.T) {
+	answer, err := status.New(codes.Unavailable, strings.Repeat("come later ", 100_000)).
+		WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(1e6 * time.Hour)})
+	require.NoError(t, err)
+	backend, err := otlpsink.Start(t.Context(), "127.0.0.1:0", func(context.Context, pprofile.Profiles) error { return answer.Err() })
+	require.NoError(t, err)
+	t.Cleanup(backend.Stop)
+	g := start(t, `yaml:
+extensions: {memory_budget: {}}
+exporters:
+  otlp_grpc:
+    endpoint: `+backend.Address()+`
+    tls: {insecure: true}
+    middlewares: [{id: memory_budget}]
+    retry_on_failure: {max_elapsed_time: 0}
+service:
+  extensions: [health_check, pprof, memory_budget]
+  pipelines: {profiles: {exporters: [otlp_grpc]}}
+`)
+	g.accept(t, "?service.name=checkout", readProfile(t, "cpu"))
+	require.Eventually(t, func() bool { return strings.Contains(g.Log(), "Will retry the request") }, patience, patience/1000)
+	assert.Contains(t, g.Log(), `"interval": "1m0s"`)
+	assert.Less(t, len(g.Log()), 64<<10)
+}
+
+// TestDetailedMetrics: at the level detailed, the Collector's metrics of HTTP have the Host header of each request, which clients
+// choose. The view in docs/telemetry.md drops it.
+func TestDetailedMetrics(t *testing.T) {
+	g := start(t, `yaml:
+service:
+  telemetry:
+    metrics:
+      level: detailed
+      views:
+        - selector: {instrument_name: "http.server.*"}
+          stream: {attribute_keys: {excluded: [server.address, server.port]}}
+`)
+	for i := range 3 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.intake+"/", http.NoBody)
+		require.NoError(t, err)
+		request.Host = "invented-" + strconv.Itoa(i)
+		response, err := g.client.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+	}
+	text := g.get(t, "http://"+g.metrics+"/metrics")
+	assert.Contains(t, text, "http_server_request_duration")
+	assert.Zero(t, strings.Count(text, "invented-"))
 }

@@ -4,9 +4,13 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,4 +80,74 @@ func readProfile(t *testing.T, name string) []byte {
 	content, err := os.ReadFile(profiletest.Testdata(t, "pprof", name+".pb.gz"))
 	require.NoError(t, err)
 	return content
+}
+
+// TestUploadsWithoutTime: two uploads of one service that have no time are joined by a batch. They stay two pprofs, with the times of
+// their arrival.
+func TestUploadsWithoutTime(t *testing.T) {
+	g := start(t, `yaml:
+processors: {profile_deduplicator: {batch: {wait_for_result: false, timeout: 1s}}}
+service: {pipelines: {profiles: {processors: [profile_deduplicator]}}}
+`)
+	begin := time.Now()
+	for _, sampleType := range []string{"cpu", "mem"} {
+		upload := &profile.Profile{SampleType: []*profile.ValueType{{Type: sampleType, Unit: "count"}}}
+		upload.Function = []*profile.Function{{ID: 1, Name: "main"}}
+		upload.Location = []*profile.Location{{ID: 1, Line: []profile.Line{{Function: upload.Function[0]}}}}
+		upload.Sample = []*profile.Sample{{Location: upload.Location, Value: []int64{1}}}
+		var body bytes.Buffer
+		require.NoError(t, upload.Write(&body))
+		g.accept(t, "?service.name=checkout", body.Bytes())
+	}
+	g.waitForFiles(t, 2)
+	var directories []string
+	for _, file := range g.files(t) {
+		directories = append(directories, path.Dir(file))
+		written, err := time.Parse("20060102T150405.000000000Z", strings.SplitN(path.Base(file), "-", 2)[0])
+		require.NoError(t, err)
+		assert.False(t, written.Before(begin), file)
+	}
+	assert.ElementsMatch(t, []string{"checkout/cpu", "checkout/mem"}, directories)
+}
+
+// TestOddTimes: profiles of hosts whose clocks are wrong pass with the time that they have, through retention and through
+// the removal of repeated ones. What is kept is decided by when they came.
+func TestOddTimes(t *testing.T) {
+	g := start(t, "yaml:exporters::pprof::file::max_age: 1h",
+		"yaml:processors: {profile_deduplicator: {drop_repeated: {ttl: 1m}}}",
+		"yaml:service::pipelines::profiles::processors: [profile_deduplicator]")
+	parsed, err := profile.ParseData(readProfile(t, "cpu"))
+	require.NoError(t, err)
+	times := map[int64]bool{
+		1: true, // 1970
+		time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC).UnixNano(): true,
+		time.Now().AddDate(1, 0, 0).UnixNano():                      true,
+		math.MaxInt64:                                               true, // 2262
+	}
+	for odd := range times {
+		parsed.TimeNanos = odd
+		var upload bytes.Buffer
+		require.NoError(t, parsed.Write(&upload))
+		for range 2 {
+			g.accept(t, "?service.name=odd", upload.Bytes())
+		}
+	}
+	for _, name := range g.waitForFiles(t, len(times)) {
+		content, err := os.ReadFile(filepath.Join(g.directory, name))
+		require.NoError(t, err)
+		got, err := profile.ParseData(content)
+		require.NoError(t, err)
+		assert.True(t, times[got.TimeNanos], "%s has the time %d", name, got.TimeNanos)
+		assert.Equal(t, total(parsed), total(got))
+		delete(times, got.TimeNanos)
+	}
+	assert.Empty(t, times)
+}
+
+// total is the sum of the first values.
+func total(p *profile.Profile) (sum int64) {
+	for _, sample := range p.Sample {
+		sum += sample.Value[0]
+	}
+	return sum
 }

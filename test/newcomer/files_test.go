@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
@@ -194,4 +195,23 @@ func page(t *testing.T, d *desk) []byte {
 	status, body := d.request(t, http.MethodGet, d.pages, nil)
 	require.Equal(t, http.StatusOK, status)
 	return body
+}
+
+const root = "../.."
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(content)
+}
+
+// absolute returns the path of a file of the repository.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	found, err := filepath.Abs(filepath.Join(root, path))
+	require.NoError(t, err)
+	return found
 }

@@ -17,6 +17,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
 
@@ -185,4 +187,81 @@ func TestManySpanIDsOfOneText(t *testing.T) {
 			assert.Equal(t, test.want, attributesOf(pd, onlySample(t, pd).AttributeIndices()))
 		})
 	}
+}
+
+// TestDeepValues: a record is refused if an attribute of it, its scope or its resource is nested too deep. The other
+// records are accepted. A thousandth of this depth would overflow the stack.
+func TestDeepValues(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	const stack = "\"main\" #1\n\tat f(a.js:1)\n"
+	for place, test := range map[string]struct {
+		of      func(request) pcommon.Map
+		refused int
+	}{
+		"resource": {func(r request) pcommon.Map { return r.logs.ResourceLogs().At(0).Resource().Attributes() }, 3},
+		"scope":    {func(r request) pcommon.Map { return r.scope.Scope().Attributes() }, 3},
+		"text":     {func(r request) pcommon.Map { return r.scope.LogRecords().At(0).Attributes() }, 1},
+		"pprof":    {func(r request) pcommon.Map { return r.scope.LogRecords().At(1).Attributes() }, 1},
+	} {
+		t.Run(place, func(t *testing.T) {
+			made := func(levels int) request {
+				r := newRequest("nodejs")
+				r.addText(stack)
+				r.addPprof(onePayload().body(t))
+				r.addText(stack)
+				profiletest.Nest(test.of(r).PutEmpty("deep"), levels)
+				other := newRequest("java")
+				other.addText(stack)
+				other.logs.ResourceLogs().MoveAndAppendTo(r.logs.ResourceLogs())
+				return r
+			}
+			r := made(1_000_000)
+			pd, result := NewDecoder(Options{}).Decode(r.logs, received, nil)
+			assert.Equal(t, 4, result.Records)
+			assert.Equal(t, 4-test.refused, result.PprofRecords+result.TextRecords)
+			assert.Positive(t, pd.SampleCount())
+			require.Len(t, result.Refused, test.refused)
+			for _, refused := range result.Refused {
+				assert.Equal(t, ReasonTooDeep, refused.Reason)
+				assert.ErrorContains(t, refused.Err, `attribute "deep" is too deep: at least 33 lists or maps within one another, the limit is 32`)
+			}
+			assert.Equal(t, 4, RemoveProfiling(r.logs))
+
+			_, result = NewDecoder(Options{}).Decode(made(attributevalue.MaxDepth).logs, received, nil)
+			assert.Empty(t, result.Refused)
+		})
+	}
+}
+
+// TestDeepBodies: bodies that are lists or maps. No agent sends them.
+func TestDeepBodies(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	r := newRequest("nodejs")
+	profiletest.Nest(r.addText("").Body(), 1_000_000)
+	_, result := NewDecoder(Options{}).Decode(r.logs, received, nil)
+	require.Len(t, result.Refused, 1)
+	assert.Equal(t, ReasonBody, result.Refused[0].Reason)
+}
+
+// TestTextLinearTime: the time grows linearly with the text.
+func TestTextLinearTime(t *testing.T) {
+	tokens := []string{" ", "\t", "\v", "\r", "\n", `"`, `" #1 `, "#1", "=", "nid=1 ", "a", "(", ")", ":1", ": 1", "@1/", "at ", "at a(b:1)\n", "- x\n", "\n\n", "Thread.State:"}
+	const maxLine = 1 << 20 // maxStringBytes is less than some of the texts, which have one line.
+	var x text
+	for _, language := range []string{languageJava, languageDotnet, ""} {
+		for _, head := range []string{"", `"`, "\n\nat a("} {
+			profiletest.CheckLinear(t, head, ")", tokens, func(body []byte) {
+				_ = x.parse(body, language, maxLine, DefaultLimits().FramesPerStack)
+			})
+		}
+	}
+}
+
+// TestBodyLinearTime: the time to decode base64 grows linearly with the body.
+func TestBodyLinearTime(t *testing.T) {
+	profiletest.CheckLinear(t, "H4sI", "=", []string{"A", " ", "\n", "=", "-", "(", "A A="}, func(body []byte) {
+		beginsLikeGzip(body)
+		_ = decodedLen(body, 1)
+		_, _ = appendBase64(nil, body)
+	})
 }

@@ -5,9 +5,12 @@ package splunk
 
 import (
 	"encoding/csv"
+	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -152,4 +155,29 @@ func assertAttribute(t *testing.T, want string, resource pprofile.ResourceProfil
 	value, found := resource.Resource().Attributes().Get(key)
 	require.True(t, found, key)
 	assert.Equal(t, want, value.AsString())
+}
+
+var update = flag.Bool("update", false, "update the golden files in testdata/splunk")
+
+// TestGolden compares the profiles of each capture with a readable text. To update the files, run go test
+// ./translator/splunk -run TestGolden -update.
+func TestGolden(t *testing.T) {
+	for _, c := range captures(t) {
+		t.Run(c.name, func(t *testing.T) {
+			pd, _ := mustDecode(t, c.logs(t), Options{})
+			var text strings.Builder
+			text.WriteString(profiletest.Render(pd))
+			for _, p := range profilesOf(pd) {
+				fmt.Fprintf(&text, "id %s\n", p.ProfileID())
+			}
+			got := text.String()
+			path := filepath.Join(profiletest.Testdata(t, "splunk"), strings.TrimSuffix(c.name, ".pb")+".golden.txt")
+			if *update {
+				require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+			}
+			want, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), got)
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -31,3 +32,5 @@ func TestNoMemoryForACopy(t *testing.T) {
 	taken, _ := b.Used()
 	assert.Equal(t, int64(size), taken)
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/featuregate"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // TestNoBatch: the gate of exporterhelper that makes a batch the default changes nothing here, where it would be refused.
@@ -28,3 +31,22 @@ func TestNoBatch(t *testing.T) {
 	require.ErrorContains(t, err, "sending_queue::batch is not supported")
 	assert.ErrorContains(t, err, "queue_size is in bytes", "one error names all faults")
 }
+
+func TestEncodeOptions(t *testing.T) {
+	cfg := EncodingConfig{
+		MaxPprofBytes:         1_000_000,
+		Timestamps:            TimestampsLabel,
+		LinkLabels:            LinkLabelsConfig{Trace: "trace id", Span: "span id"},
+		ResourceComments:      true,
+		PreferOriginalPayload: true,
+	}
+	assert.Equal(t, pprof.EncodeOptions{
+		PprofBytes:            1_000_000,
+		TimestampLabels:       true,
+		LinkLabels:            pprof.LinkLabels{Trace: "trace id", Span: "span id"},
+		ResourceComments:      true,
+		PreferOriginalPayload: true,
+	}, cfg.encodeOptions())
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

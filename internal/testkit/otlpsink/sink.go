@@ -3,7 +3,7 @@
 
 // Package otlpsink is a destination of OTLP profiles for tests: a gRPC server on loopback that hands on what it gets, and
 // fails as it is told.
-package otlpsink // import "github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
+package otlpsink
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // what exporters compress with by default
 	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
 // maxMessageBytes is what a message may have. Exporters join more than gRPC's own 4 MiB.
@@ -71,4 +73,17 @@ func (s *Sink) Export(ctx context.Context, request pprofileotlp.ExportRequest) (
 		return pprofileotlp.NewExportResponse(), status.Convert(err).Err()
 	}
 	return pprofileotlp.NewExportResponse(), nil
+}
+
+// Delivered returns what a deduplicator with its default options makes of profiles: links without a span become
+// attributes.
+func Delivered(all ...pprofile.Profiles) []pprofile.Profiles {
+	deduplicator := dedup.New(dedup.Options{DropPartialLinks: true})
+	delivered := make([]pprofile.Profiles, len(all))
+	for i, pd := range all {
+		own := pprofile.NewProfiles()
+		pd.CopyTo(own)
+		delivered[i], _, _ = deduplicator.Deduplicate(own) // it drops what is invalid, and has no error then
+	}
+	return delivered
 }

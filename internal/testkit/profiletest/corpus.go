@@ -5,6 +5,9 @@ package profiletest
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
@@ -127,4 +131,64 @@ func Testdata(tb testing.TB, elements ...string) string {
 		require.NotEqual(tb, folder, parent, "no builder-config.yaml above the working directory")
 		folder = parent
 	}
+}
+
+// Form is what google/pprof makes of a file.
+type Form int
+
+const (
+	// Refused means that google/pprof does not accept the file.
+	Refused Form = iota
+	// Proto is profile.proto, plain or gzipped, that satisfies CheckValid.
+	Proto
+	// Legacy is one of the older text and binary formats.
+	Legacy
+)
+
+// PprofFile is a file with a profile.
+type PprofFile struct {
+	// Name is the folder and the name of the file.
+	Name string
+
+	path string
+}
+
+// Bytes returns the file as it stands.
+func (f PprofFile) Bytes(tb testing.TB) []byte {
+	tb.Helper()
+	content, err := os.ReadFile(f.path)
+	require.NoError(tb, err)
+	return content
+}
+
+// Parse returns what google/pprof reads from the file, nil where it refuses it.
+func (f PprofFile) Parse(tb testing.TB) (*profile.Profile, Form) {
+	tb.Helper()
+	return ParsePprof(f.Bytes(tb))
+}
+
+// ParsePprof reads a payload with google/pprof and tells its form, nil where it is refused.
+func ParsePprof(payload []byte) (*profile.Profile, Form) {
+	if plain, err := gunzip(payload); err == nil {
+		p, err := profile.ParseUncompressed(plain)
+		if err == nil && p.CheckValid() == nil {
+			return p, Proto
+		}
+	}
+	p, err := profile.ParseData(payload)
+	if err != nil {
+		return nil, Refused
+	}
+	return p, Legacy
+}
+
+func gunzip(payload []byte) ([]byte, error) {
+	if !bytes.HasPrefix(payload, []byte{0x1f, 0x8b}) {
+		return payload, nil
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(payload))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(reader)
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 var errMalformed = errors.New("malformed")
@@ -105,6 +108,19 @@ func BenchmarkSkip(b *testing.B) {
 				s := Scanner{Text: text, Malformed: errMalformed}
 				require.NoError(b, s.Skip())
 			}
+		})
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestLinearTime: the time grows linearly with the text.
+func TestLinearTime(t *testing.T) {
+	tokens := []string{" ", "\n", "1,", "1", "-1.5e3,", "null,", "[],", "[[[]]],", "{},", `{"a":[{}]},`, `"a",`, `"\\\"",`, "a", `\`, `\\`, `"`, "["}
+	for _, head := range []string{"", "[", `"`, `{"a":`, "[1.", "[1e"} {
+		profiletest.CheckLinear(t, head, `"]`, tokens, func(text []byte) {
+			s := Scanner{Text: text, Malformed: errMalformed}
+			_ = s.Skip()
 		})
 	}
 }

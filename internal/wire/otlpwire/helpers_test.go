@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
@@ -132,3 +133,5 @@ func totalTaken(t *testing.T, r request, body []byte, unmarshal func(request, []
 
 // noise is an upper bound for allocations of the rest of the process.
 const noise = 40 << 10
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,10 +7,18 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
+	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 func main() {
@@ -33,4 +41,122 @@ func run(command string) error {
 	}
 	_, err = os.Stdout.WriteString(report)
 	return err
+}
+
+// results has the output of one run of benchmarks.
+type results struct {
+	// header has goos, goarch and cpu, as the test binary printed them, and GOMAXPROCS.
+	header map[string]string
+	// order lists the profiles of each group of benchmarks in the order of the output.
+	order map[string][]string
+	// measured has the measurements of each benchmark by name, such as "Decode/profile=go-cpu/op=limit".
+	measured map[string]*measurement
+	// count is the largest number of measurements of one benchmark.
+	count int
+}
+
+// measurement has the values of all repetitions.
+type measurement struct {
+	nanoseconds, bytes, allocations, megabytesPerSecond, samplesPerSecond, perMessage, memoryRatio, held []float64
+}
+
+// processors matches the suffix for GOMAXPROCS in a benchmark's name. It is missing if GOMAXPROCS is 1.
+var processors = regexp.MustCompile(`-\d+$`)
+
+func parse(r io.Reader) (*results, error) {
+	res := &results{header: map[string]string{}, order: map[string][]string{}, measured: map[string]*measurement{}}
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		if err := res.line(scanner.Text()); err != nil {
+			return nil, err
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read benchmarks: %w", err)
+	}
+	if len(res.measured) == 0 {
+		return nil, errors.New("cannot find a benchmark in the input")
+	}
+	return res, nil
+}
+
+func (res *results) line(text string) error {
+	if key, value, found := strings.Cut(text, ": "); found && slices.Contains([]string{"goos", "goarch", "cpu"}, key) {
+		res.header[key] = strings.TrimSpace(value)
+		return nil
+	}
+	if strings.HasPrefix(text, "--- FAIL") || strings.HasPrefix(text, "FAIL") {
+		return fmt.Errorf("cannot make a table of a run that failed: %q", text)
+	}
+	fields := strings.Fields(text)
+	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+		return nil
+	}
+	name := strings.TrimPrefix(fields[0], "Benchmark")
+	suffix := processors.FindString(name)
+	res.header["processors"] = cmp.Or(strings.TrimPrefix(suffix, "-"), "1")
+	return res.add(strings.TrimSuffix(name, suffix), fields[2:])
+}
+
+// add adds the values of one line: pairs of number and unit.
+func (res *results) add(name string, pairs []string) error {
+	m := res.measured[name]
+	if m == nil {
+		m = &measurement{}
+		res.measured[name] = m
+		group, _, _ := strings.Cut(name, "/")
+		if profile := part(name, "profile"); profile != "" && !slices.Contains(res.order[group], profile) {
+			res.order[group] = append(res.order[group], profile)
+		}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		value, err := strconv.ParseFloat(pairs[i], 64)
+		if err != nil {
+			return fmt.Errorf("cannot read a value of %s: %w", name, err)
+		}
+		switch pairs[i+1] {
+		case "ns/op":
+			m.nanoseconds = append(m.nanoseconds, value)
+		case "B/op":
+			m.bytes = append(m.bytes, value)
+		case "allocs/op":
+			m.allocations = append(m.allocations, value)
+		case "MB/s":
+			m.megabytesPerSecond = append(m.megabytesPerSecond, value)
+		case "samples/s":
+			m.samplesPerSecond = append(m.samplesPerSecond, value)
+		case "ns/message":
+			m.perMessage = append(m.perMessage, value)
+		case "memory-ratio":
+			m.memoryRatio = append(m.memoryRatio, value)
+		case "MiB-held":
+			m.held = append(m.held, value)
+		}
+	}
+	res.count = max(res.count, len(m.nanoseconds))
+	return nil
+}
+
+// part returns the value of key in a name of the form Group/key=value/key=value.
+func part(name, key string) string {
+	for element := range strings.SplitSeq(name, "/") {
+		if value, found := strings.CutPrefix(element, key+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// median returns the median of values, or 0 if there are none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
 }

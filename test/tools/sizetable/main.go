@@ -7,9 +7,24 @@
 package main
 
 import (
+	"bytes"
+	stdgzip "compress/gzip" //
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/test/tools/digits"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 func main() {
@@ -25,4 +40,127 @@ func main() {
 		os.Exit(1)
 	}
 	fmt.Print(out.String())
+}
+
+// compressor is what an exporter of the Collector compresses with, used again for each message.
+type compressor struct {
+	name   string
+	writer interface {
+		io.WriteCloser
+		Reset(to io.Writer)
+	}
+}
+
+func compressors() ([]compressor, error) {
+	var all []compressor
+	for _, level := range []int{1, 3, 6} {
+		writer, err := gzip.NewWriterLevel(nil, level)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, compressor{fmt.Sprintf("gzip, level %d", level), writer})
+	}
+	all = append(all, compressor{"`compress/gzip`, level 6", stdgzip.NewWriter(nil)})
+	for _, level := range []int{1, 3} {
+		// The window is that of the exporters for gRPC.
+		writer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10),
+			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, compressor{fmt.Sprintf("zstd, level %d", level), writer})
+	}
+	return all, nil
+}
+
+// tries is how often a message is compressed. The fastest one counts.
+const tries = 5
+
+// compress returns the compressed size of a message, and the CPU time.
+func (c *compressor) compress(message []byte) (size int, fastest time.Duration, err error) {
+	var out bytes.Buffer
+	for i := range tries {
+		out.Reset()
+		before, err := ownTime()
+		if err != nil {
+			return 0, 0, err
+		}
+		c.writer.Reset(&out)
+		if _, err = c.writer.Write(message); err == nil {
+			err = c.writer.Close()
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		after, err := ownTime()
+		if err != nil {
+			return 0, 0, err
+		}
+		if took := after - before; i == 0 || took < fastest {
+			fastest = took
+		}
+	}
+	return out.Len(), fastest, nil
+}
+
+// ownTime is the CPU time of this process.
+func ownTime() (time.Duration, error) {
+	var usage syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), err
+}
+
+// levelTable writes what the levels of compression cost and save.
+func levelTable(out *strings.Builder, testdata string) error {
+	all, err := compressors()
+	if err != nil {
+		return err
+	}
+	out.WriteString(`
+## Levels of compression
+
+Compressed bytes and CPU time. Over gRPC, of records for Kafka and in files, otelpprof compresses with level 1. ` + "`compress/gzip`" + ` is Go's own,
+which gRPC and ` + "`otlp_http`" + ` have; for ` + "`otlp_http`" + `, ` + "`compression_params::level`" + ` sets the level.
+
+| message | bytes |`)
+	for _, c := range all {
+		fmt.Fprintf(out, " %s |", c.name)
+	}
+	out.WriteString("\n|---|---:|" + strings.Repeat("---:|", len(all)) + "\n")
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	for _, name := range []string{"cpu", "heap"} {
+		payload, err := os.ReadFile(filepath.Join(testdata, "pprof", name+".pb.gz"))
+		if err != nil {
+			return err
+		}
+		plain, err := inflate.Append(nil, payload, pprof.DefaultPprofBytes)
+		if err != nil {
+			return err
+		}
+		pd, _, err := decoder.Decode(plain, pprof.Source{})
+		if err != nil {
+			return err
+		}
+		message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(levelRow(out, name+", OTLP", message, all), levelRow(out, name+", pprof", plain, all)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func levelRow(out *strings.Builder, name string, message []byte, all []compressor) error {
+	fmt.Fprintf(out, "| %s | %s |", name, digits.Group(int64(len(message))))
+	for i := range all {
+		size, took, err := all[i].compress(message)
+		if err != nil {
+			return fmt.Errorf("cannot compress with %s: %w", all[i].name, err)
+		}
+		fmt.Fprintf(out, " %.0f %%, %.2f ms |", 100*float64(size)/float64(len(message)), float64(took)/float64(time.Millisecond))
+	}
+	out.WriteString("\n")
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
@@ -69,4 +70,14 @@ func FuzzParseEvent(f *testing.F) {
 			require.True(t, utf8.ValidString(tag.Name) && utf8.ValidString(tag.Value))
 		}
 	})
+}
+
+// TestLinearTime: the time grows linearly with the event and with its tags.
+func TestLinearTime(t *testing.T) {
+	for _, head := range []string{"{", `{"start":"`, `{"tags_profiler":"`, `{"a":[`} {
+		profiletest.CheckLinear(t, head, `"}`, []string{" ", `\u0061`, "a:b,", ",", ":", "[", "{},", "1,", `"tags_profiler":"a:b",`, "\xff"}, func(event []byte) {
+			_, _ = ParseEvent(event)
+			_, _ = AppendTags(nil, string(event))
+		})
+	}
 }

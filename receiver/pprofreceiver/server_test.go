@@ -4,11 +4,29 @@
 package pprofreceiver
 
 import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
 )
 
 // allPaths are those of the default configuration.
@@ -103,4 +121,68 @@ func TestQueryOfEveryAPI(t *testing.T) {
 			r.assertRefusals(t, map[string]int64{"bad_query": 1})
 		})
 	}
+}
+
+var guardID = component.MustNewID("guard")
+
+// guard is an authenticator with a password. It names the client.
+type guard struct {
+	component.StartFunc
+	component.ShutdownFunc
+}
+
+type knownClient struct{ client.AuthData }
+
+func (guard) Authenticate(ctx context.Context, sources map[string][]string) (context.Context, error) {
+	if word := sources["X-Word"]; len(word) != 1 || word[0] != "sesame" {
+		return ctx, errors.New("wrong password")
+	}
+	info := client.FromContext(ctx)
+	info.Auth = knownClient{}
+	return client.NewContext(ctx, info), nil
+}
+
+type guardedHost struct{ component.Host }
+
+func (guardedHost) GetExtensions() map[component.ID]component.Component {
+	return map[component.ID]component.Component{guardID: guard{}}
+}
+
+func TestAuthentication(t *testing.T) {
+	r := runOn(t, guardedHost{componenttest.NewNopHost()}, func(_ *Config, s *ServerConfig) {
+		s.HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: guardID}})
+	})
+	body := plain(t, cpuProfile(1))
+	got := r.post(t, "/v1/pprof", body)
+	assert.Equal(t, http.StatusUnauthorized, got.status)
+	assert.Equal(t, "wrong password\n", got.text)
+	assert.Empty(t, got.header.Get("Retry-After"))
+	r.assertRefusals(t, map[string]int64{"not_allowed": 1})
+
+	got = r.post(t, "/v1/pprof", body, "X-Word", "sesame")
+	require.Equal(t, http.StatusNoContent, got.status, got.text)
+	assert.Equal(t, knownClient{}, client.FromContext(r.sink.ctx[0]).Auth)
+}
+
+// selfSigned writes a certificate for 127.0.0.1 and its key to files.
+func selfSigned(t *testing.T) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotBefore:    time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	require.NoError(t, err)
+	encoded, err := x509.MarshalECPrivateKey(private)
+	require.NoError(t, err)
+	directory := t.TempDir()
+	write := func(name, kind string, content []byte) string {
+		path := filepath.Join(directory, name)
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600))
+		return path
+	}
+	return write("cert.pem", "CERTIFICATE", signed), write("key.pem", "EC PRIVATE KEY", encoded)
 }
