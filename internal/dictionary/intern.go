@@ -97,6 +97,10 @@ func (b *Builder) NextStack(n int) []int32 { return b.stacks.next(n) }
 // AddNextStack returns the index of the stack of n locations that was written to the space of [Builder.NextStack].
 func (b *Builder) AddNextStack(n int) int32 { return b.stacks.addNext(n) }
 
+// AddNextStacks appends to dst the indices of the stacks that were written, one after the other, to the space of [Builder.NextStack]. ends
+// has the ends of at most [StacksPerBatch] stacks.
+func (b *Builder) AddNextStacks(dst []int32, ends []int) []int32 { return b.stacks.addBatch(dst, ends) }
+
 // Link returns the index of l.
 func (b *Builder) Link(l Link) int32 {
 	h := l.hash()

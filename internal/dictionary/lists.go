@@ -17,9 +17,11 @@ func (l *lists) reset() { l.items, l.ends = l.items[:0], l.ends[:0] }
 
 func (l *lists) len() int { return len(l.ends) }
 
+// add adds a list, which can be in the space of next.
 func (l *lists) add(list []int32) {
 	copy(l.next(len(list)), list)
-	l.addNext(len(list))
+	l.items = l.items[:len(l.items)+len(list)]
+	l.ends = append(l.ends, len(l.items))
 }
 
 // next returns space for a next list of n items. It is valid until the next add or reset.
@@ -29,12 +31,6 @@ func (l *lists) next(n int) []int32 {
 		l.items = slices.Grow(l.items, max(n, len(l.items)))
 	}
 	return l.items[len(l.items) : len(l.items)+n]
-}
-
-// addNext adds the list of n items that was written to the space of next.
-func (l *lists) addNext(n int) {
-	l.items = l.items[:len(l.items)+n]
-	l.ends = append(l.ends, len(l.items))
 }
 
 // at returns list i. It is valid until the next add or reset.
@@ -58,8 +54,9 @@ func SortSet(list []int32, start int) []int32 {
 
 // ListTable numbers lists of indices. Equal lists have the same number. Call Reset before the first use.
 type ListTable struct {
-	lists lists
-	index hashIndex
+	lists   lists
+	index   hashIndex
+	touched uint64 // prevents the compiler from removing reads
 }
 
 // Reset removes all lists and makes room for n.
@@ -76,18 +73,43 @@ func (t *ListTable) grow(n int) { t.lists.items = slices.Grow(t.lists.items, n) 
 func (t *ListTable) len() int { return t.lists.len() }
 
 // Index returns the number of a list. It does not keep the list.
-func (t *ListTable) Index(list []int32) int32 {
-	copy(t.next(len(list)), list)
-	return t.addNext(len(list))
-}
+func (t *ListTable) Index(list []int32) int32 { return t.add(hashIndices(0, list), list) }
 
-// next returns space for a list of n indices, to be filled before addNext. This avoids a copy.
+// next returns space for lists of together n indices, to be filled before addNext or addBatch. This avoids a copy.
 func (t *ListTable) next(n int) []int32 { return t.lists.next(n) }
 
 // addNext returns the number of the list of n indices that was written to the space of next.
-func (t *ListTable) addNext(n int) int32 {
-	list := t.lists.next(n)
-	h := hashIndices(0, list)
+func (t *ListTable) addNext(n int) int32 { return t.Index(t.lists.next(n)) }
+
+// StacksPerBatch is the number of lists in a batch. The processor handles the cache misses of a batch in parallel.
+const StacksPerBatch = 32
+
+// addBatch appends to dst the numbers of the lists that were written, one after the other, to the space of next. ends has the ends of at
+// most StacksPerBatch lists.
+func (t *ListTable) addBatch(dst []int32, ends []int) []int32 {
+	if len(ends) == 0 {
+		return dst
+	}
+	space := t.lists.next(ends[len(ends)-1])
+	var hashes [StacksPerBatch]uint64
+	start := 0
+	for i, end := range ends {
+		hashes[i] = hashIndices(0, space[start:end])
+		start = end
+	}
+	for i := range ends {
+		t.touched += t.index.touch(hashes[i])
+	}
+	start = 0
+	for i, end := range ends {
+		dst = append(dst, t.add(hashes[i], space[start:end]))
+		start = end
+	}
+	return dst
+}
+
+// add returns the number of a list with the hash h. The list can be in the space of next.
+func (t *ListTable) add(h uint64, list []int32) int32 {
 	entry, slot := t.index.first(h)
 	for ; entry >= 0; entry, slot = t.index.next(h, slot) {
 		if slices.Equal(t.lists.at(int(entry)), list) {
@@ -95,7 +117,7 @@ func (t *ListTable) addNext(n int) int32 {
 		}
 	}
 	t.index.insert(h, slot, t.lists.len())
-	t.lists.addNext(n)
+	t.lists.add(list)
 	return int32(t.lists.len() - 1)
 }
 

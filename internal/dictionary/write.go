@@ -108,10 +108,9 @@ func (b *Builder) writeLinks(table pprofile.LinkSlice) {
 	}
 }
 
-// setIndices fills an empty list. It sets the capacity first, since appending to an empty list allocates more.
+// setIndices fills an empty list.
 func setIndices(to pcommon.Int32Slice, indices []int32) {
 	if len(indices) > 0 {
-		to.EnsureCapacity(len(indices))
 		to.Append(indices...)
 	}
 }

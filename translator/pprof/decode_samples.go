@@ -3,26 +3,32 @@
 
 package pprof
 
+import "github.com/otelpprof/otelpprof/internal/dictionary"
+
 // addSamples adds each sample to the profiles of the types for which it has a value.
 func (t *decoding) addSamples() {
 	w := &t.wire
 	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels), t.opts.TimestampLabels)
 	start := uint64(max(w.TimeNanos, 0))
 	t.events = events{start: start, end: start + uint64(max(w.DurationNanos, 0))}
-	var locations, values, labels uint32
+	var values, labels uint32
+	var stacks []int32
 	for i := range w.Samples {
 		if t.meter.Err() != nil {
 			return
 		}
-		s := &w.Samples[i]
-		stack := t.tables.AddStack(w.LocationIDs[locations:s.LocationsEnd])
+		inBatch := i % dictionary.StacksPerBatch
+		if inBatch == 0 {
+			stacks = t.tables.AddStacks(i, min(i+dictionary.StacksPerBatch, len(w.Samples)))
+		}
+		s, stack := &w.Samples[i], stacks[inBatch]
 		link := int32(0)
 		t.attributes, t.labels.timestamp = t.attributes[:0], 0
 		if labels < s.LabelsEnd {
 			link = t.translateLabels(w.Labels[labels:s.LabelsEnd])
 		}
 		t.addValues(stack, link, t.valuesOrZeros(w.Values[values:s.ValuesEnd]))
-		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
+		values, labels = s.ValuesEnd, s.LabelsEnd
 	}
 }
 
@@ -57,14 +63,11 @@ func (t *decoding) addValue(typ int, stack, link int32, value int64) {
 	}
 	sample := t.slices[typ].AppendEmpty()
 	sample.SetStackIndex(stack)
-	sample.SetLinkIndex(link)
-	// EnsureCapacity first: appending to an empty slice allocates more.
-	if len(t.attributes) > 0 {
-		attributes := sample.AttributeIndices()
-		attributes.EnsureCapacity(len(t.attributes))
-		attributes.Append(t.attributes...)
+	if link != 0 {
+		sample.SetLinkIndex(link)
 	}
-	values := sample.Values()
-	values.EnsureCapacity(1)
-	values.Append(value)
+	if len(t.attributes) > 0 {
+		sample.AttributeIndices().Append(t.attributes...)
+	}
+	sample.Values().Append(value)
 }

@@ -45,6 +45,9 @@ type Tables struct {
 	reached    []bool
 	lines      []dictionary.Line
 	attributes []int32
+	// ends and stacks are those of a batch.
+	ends   []int
+	stacks []int32
 }
 
 // Resolve starts a payload and resolves all its references: afterwards, wire.LocationIDs has positions of locations.
@@ -85,6 +88,26 @@ func (t *Tables) AddStack(positions []uint64) int32 {
 		stack[i] = locations[position]
 	}
 	return t.dict.AddNextStack(len(stack))
+}
+
+// AddStacks adds the stacks of samples first to end-1 to the dictionary. There must be at most [dictionary.StacksPerBatch]. The result is
+// valid until the next call.
+func (t *Tables) AddStacks(first, end int) []int32 {
+	samples, start := t.wire.Samples, 0
+	if first > 0 {
+		start = int(samples[first-1].LocationsEnd)
+	}
+	positions := t.wire.LocationIDs[start:samples[end-1].LocationsEnd]
+	space, locations := t.dict.NextStack(len(positions)), t.Locations
+	for i, position := range positions {
+		space[i] = locations[position]
+	}
+	t.ends = t.ends[:0]
+	for i := first; i < end; i++ {
+		t.ends = append(t.ends, int(samples[i].LocationsEnd)-start)
+	}
+	t.stacks = t.dict.AddNextStacks(t.stacks[:0], t.ends)
+	return t.stacks
 }
 
 // Bytes returns the most memory that the tables use for wire, without wire itself and the dictionary.
