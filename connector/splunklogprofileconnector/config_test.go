@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/connector/connectortest"
@@ -20,6 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 )
 
 func loadConfig(t *testing.T, conf *confmap.Conf) (*Config, error) {
@@ -66,29 +66,14 @@ func TestRefusedConfig(t *testing.T) {
 	}
 }
 
-// TestLifecycle: each half can be started and shut down, also shut down without a start, and can be created again.
 func TestLifecycle(t *testing.T) {
 	set := connectortest.NewNopSettings(metadata.Type)
-	for to, create := range map[string]func() (component.Component, error){
-		"profiles": func() (component.Component, error) {
-			return NewFactory().CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
-		},
-		"logs": func() (component.Component, error) {
-			return NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
-		},
-	} {
-		t.Run(to, func(t *testing.T) {
-			part, err := create()
-			require.NoError(t, err)
-			require.NoError(t, part.Shutdown(t.Context()))
-			for range 2 {
-				part, err = create()
-				require.NoError(t, err)
-				require.NoError(t, part.Start(t.Context(), componenttest.NewNopHost()))
-				assert.NoError(t, part.Shutdown(t.Context()))
-			}
-		})
-	}
+	lifecycletest.Check(t, func() (component.Component, error) {
+		return NewFactory().CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+	})
+	lifecycletest.Check(t, func() (component.Component, error) {
+		return NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+	})
 }
 
 // TestNoOtherPairs: the connector only connects logs to profiles, and logs to logs.

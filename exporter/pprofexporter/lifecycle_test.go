@@ -25,6 +25,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -59,16 +60,11 @@ func TestCreateRefusesWhatValidateWould(t *testing.T) {
 	assert.ErrorContains(t, err, "octal")
 }
 
-func TestShutdownWithoutStart(t *testing.T) {
-	e := create(t, configFor(t.TempDir()))
-	require.NoError(t, e.Shutdown(t.Context()))
-}
-
-func TestShutdownTwice(t *testing.T) {
-	e := create(t, configFor(t.TempDir()))
-	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
-	require.NoError(t, e.Shutdown(t.Context()))
-	require.NoError(t, e.Shutdown(t.Context()))
+func TestLifecycle(t *testing.T) {
+	cfg := configFor(t.TempDir())
+	lifecycletest.Check(t, func() (xexporter.Profiles, error) {
+		return NewFactory().CreateProfiles(t.Context(), exportertest.NewNopSettings(metadata.Type), cfg)
+	})
 }
 
 func TestConsumeBeforeStart(t *testing.T) {

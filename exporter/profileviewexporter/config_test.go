@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
@@ -24,6 +23,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 )
 
 // load reads one entry of a file of testdata and validates it.
@@ -154,15 +154,12 @@ func TestFactory(t *testing.T) {
 	assert.False(t, create(t, nil).Capabilities().MutatesData)
 }
 
-func TestShutdownWithoutStart(t *testing.T) {
-	require.NoError(t, create(t, nil).Shutdown(t.Context()))
-}
-
-func TestShutdownTwice(t *testing.T) {
-	e := create(t, nil)
-	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
-	require.NoError(t, e.Shutdown(t.Context()))
-	require.NoError(t, e.Shutdown(t.Context()))
+func TestLifecycle(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
+	lifecycletest.Check(t, func() (xexporter.Profiles, error) {
+		return NewFactory().CreateProfiles(t.Context(), exportertest.NewNopSettings(metadata.Type), cfg)
+	})
 }
 
 func TestConsumeBeforeStart(t *testing.T) {

@@ -22,10 +22,13 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensiontest"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 )
 
@@ -236,4 +239,10 @@ func TestValidate(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, says)
 	}
+}
+
+func TestLifecycle(t *testing.T) {
+	lifecycletest.Check(t, func() (extension.Extension, error) {
+		return NewFactory().Create(t.Context(), extensiontest.NewNopSettings(typ), createDefaultConfig())
+	})
 }

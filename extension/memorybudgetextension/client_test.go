@@ -18,6 +18,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensiontest"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -26,6 +28,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 )
 
 // A backend can neither stop an exporter for long nor fill its log.
@@ -140,4 +143,10 @@ func TestValidate(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, says)
 	}
+}
+
+func TestLifecycle(t *testing.T) {
+	lifecycletest.Check(t, func() (extension.Extension, error) {
+		return NewFactory().Create(t.Context(), extensiontest.NewNopSettings(typ), NewFactory().CreateDefaultConfig())
+	})
 }

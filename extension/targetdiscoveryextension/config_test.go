@@ -22,9 +22,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensiontest"
 	"go.yaml.in/yaml/v2"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 )
 
 // TestConfigErrors: what Prometheus refuses is refused, with the place of the entry.
@@ -235,4 +238,14 @@ func TestSecretsAreHidden(t *testing.T) {
 	assert.Equal(t, []config.Secret{"s3cret-1", "s3cret-2"}, first.HTTPHeaders.Headers["X-Key"].Secrets)
 	assert.EqualValues(t, "s3cret-5", all[1].config.(*http.SDConfig).HTTPClientConfig.TLSConfig.Key)
 	assert.EqualValues(t, "s3cret-8", all[3].config.(*kubernetes.SDConfig).HTTPClientConfig.OAuth2.ClientSecret)
+}
+
+func TestLifecycle(t *testing.T) {
+	cfg := createDefaultConfig()
+	require.NoError(t, confmap.NewFromStringMap(map[string]any{
+		"file_sd_configs": []any{map[string]any{"files": []any{"testdata/targets.yaml"}}},
+	}).Unmarshal(&cfg))
+	lifecycletest.Check(t, func() (extension.Extension, error) {
+		return NewFactory().Create(t.Context(), extensiontest.NewNopSettings(typ), cfg)
+	})
 }

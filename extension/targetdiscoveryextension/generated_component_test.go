@@ -3,14 +3,11 @@
 package targetdiscoveryextension
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/confmap/confmaptest"
-	"go.opentelemetry.io/collector/extension/extensiontest"
 )
 
 var typ = component.MustNewType("target_discovery")
@@ -21,48 +18,4 @@ func TestComponentFactoryType(t *testing.T) {
 
 func TestComponentConfigStruct(t *testing.T) {
 	require.NoError(t, componenttest.CheckConfigStruct(NewFactory().CreateDefaultConfig()))
-}
-
-func TestComponentLifecycle(t *testing.T) {
-	factory := NewFactory()
-
-	cm, err := confmaptest.LoadConf("metadata.yaml")
-	require.NoError(t, err)
-	cfg := factory.CreateDefaultConfig()
-	sub, err := cm.Sub("tests::config")
-	require.NoError(t, err)
-	require.NoError(t, sub.Unmarshal(&cfg))
-	t.Run("shutdown", func(t *testing.T) {
-		e, err := factory.Create(context.Background(), extensiontest.NewNopSettings(typ), cfg)
-		require.NoError(t, err)
-		err = e.Shutdown(context.Background())
-		require.NoError(t, err)
-	})
-	t.Run("lifecycle", func(t *testing.T) {
-		firstExt, err := factory.Create(context.Background(), extensiontest.NewNopSettings(typ), cfg)
-		require.NoError(t, err)
-		require.NoError(t, firstExt.Start(context.Background(), newMdatagenNopHost()))
-		require.NoError(t, firstExt.Shutdown(context.Background()))
-
-		secondExt, err := factory.Create(context.Background(), extensiontest.NewNopSettings(typ), cfg)
-		require.NoError(t, err)
-		require.NoError(t, secondExt.Start(context.Background(), newMdatagenNopHost()))
-		require.NoError(t, secondExt.Shutdown(context.Background()))
-	})
-}
-
-var _ component.Host = (*mdatagenNopHost)(nil)
-
-type mdatagenNopHost struct{}
-
-func newMdatagenNopHost() component.Host {
-	return &mdatagenNopHost{}
-}
-
-func (mnh *mdatagenNopHost) GetExtensions() map[component.ID]component.Component {
-	return nil
-}
-
-func (mnh *mdatagenNopHost) GetFactory(_ component.Kind, _ component.Type) component.Factory {
-	return nil
 }

@@ -15,8 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/processor/processortest"
+	"go.opentelemetry.io/collector/processor/xprocessor"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 )
 
 // configOf decodes and validates a configuration.
@@ -98,4 +102,12 @@ func TestReadme(t *testing.T) {
 	require.NoError(t, err)
 	_, err = configOf(processor)
 	assert.NoError(t, err)
+}
+
+func TestLifecycle(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.Directories = []string{"/usr/lib/debug"}
+	lifecycletest.Check(t, func() (xprocessor.Profiles, error) {
+		return NewFactory().CreateProfiles(t.Context(), processortest.NewNopSettings(typ), cfg, consumertest.NewNop())
+	})
 }

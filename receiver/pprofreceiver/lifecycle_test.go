@@ -22,8 +22,10 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.opentelemetry.io/collector/receiver/xreceiver"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 
@@ -33,6 +35,14 @@ func TestShutdownTwice(t *testing.T) {
 	require.NoError(t, r.receiver.Shutdown(t.Context()))
 	_, err := net.Dial("tcp", r.address)
 	require.Error(t, err, "nobody listens")
+}
+
+func TestLifecycle(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.Server.Get().HTTP.NetAddr.Endpoint = "127.0.0.1:0"
+	lifecycletest.Check(t, func() (xreceiver.Profiles, error) {
+		return NewFactory().CreateProfiles(t.Context(), receivertest.NewNopSettings(metadata.Type), cfg, &sink{})
+	})
 }
 
 func TestPortTaken(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 )
 
 func componentTelemetry() component.TelemetrySettings { return componenttest.NewNopTelemetrySettings() }
@@ -130,5 +131,14 @@ func TestAnnouncement(t *testing.T) {
 		} else {
 			assert.Equal(t, []string{want}, said)
 		}
+	}
+}
+
+// TestLifecycle: the part for one signal alone starts and shuts down, and its configuration can be used again.
+func TestLifecycle(t *testing.T) {
+	cfg, _ := configured(t)
+	next := consumertest.NewNop()
+	for _, one := range []pipelines{{profiles: next}, {logs: next}, {traces: next}, {metrics: next}} {
+		lifecycletest.Check(t, func() (component.Component, error) { return createAll(t, cfg, one, componentTelemetry())[0], nil })
 	}
 }
