@@ -4,13 +4,17 @@
 package dedup_test
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
@@ -77,4 +81,142 @@ func ofFunction(name string) pprofile.Profiles {
 	location.Lines().AppendEmpty().SetFunctionIndex(1)
 	d.LinkTable().AppendEmpty().SetTraceID(pcommon.TraceID{1})
 	return pd
+}
+
+// appendUnused appends entries to which only each other refer.
+func appendUnused(d pprofile.ProfilesDictionary) {
+	text := int32(d.StringTable().Len())
+	d.StringTable().Append("unused")
+	function := int32(d.FunctionTable().Len())
+	d.FunctionTable().AppendEmpty().SetNameStrindex(text)
+	d.MappingTable().AppendEmpty().SetFilenameStrindex(text)
+	location := int32(d.LocationTable().Len())
+	d.LocationTable().AppendEmpty().Lines().AppendEmpty().SetFunctionIndex(function)
+	d.StackTable().AppendEmpty().LocationIndices().Append(location)
+	attribute := d.AttributeTable().AppendEmpty()
+	attribute.SetKeyStrindex(text)
+	attribute.Value().SetStr("unused")
+	d.LinkTable().AppendEmpty().SetSpanID([8]byte{1})
+}
+
+// TestUnusedEnds: unused entries at the ends of the tables are removed, without a change of any index. Samples are combined as
+// without such entries.
+func TestUnusedEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd, _ := deduplicate(t, gen.Profiles().Draw(t, "message"))
+		if rapid.Bool().Draw(t, "two equal samples") {
+			repeatSample(pd)
+		}
+		before := clone(pd)
+		appendUnused(pd.Dictionary())
+		want, stats := deduplicate(t, before)
+		assert.False(t, stats.TablesChanged)
+		got, stats := deduplicate(t, pd)
+		assert.True(t, stats.TablesChanged)
+		requireCanonical(t, got)
+		assert.Equal(t, profiletest.Marshal(t, want), profiletest.Marshal(t, got))
+	})
+}
+
+// repeatSample appends the first sample of each profile to the profile.
+func repeatSample(pd pprofile.Profiles) {
+	for _, resource := range pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			for _, profile := range scope.Profiles().All() {
+				if samples := profile.Samples(); samples.Len() > 0 {
+					samples.At(0).CopyTo(samples.AppendEmpty())
+				}
+			}
+		}
+	}
+}
+
+// TestTablesChanged: without TablesChanged, the dictionary is unchanged.
+func TestTablesChanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "message")
+		if rapid.Bool().Draw(t, "canonical") {
+			pd, _ = deduplicate(t, pd)
+			repeatSample(pd)
+		}
+		before := dictionaryOf(t, pd)
+		after, stats := deduplicate(t, pd)
+		if !stats.TablesChanged {
+			require.Equal(t, before, dictionaryOf(t, after))
+		}
+	})
+}
+
+// dictionaryOf returns the encoded dictionary.
+func dictionaryOf(t profiletest.T, pd pprofile.Profiles) []byte {
+	alone := pprofile.NewProfiles()
+	pd.Dictionary().CopyTo(alone.Dictionary())
+	return profiletest.Marshal(t, alone)
+}
+
+// TestConcurrentUse uses one Deduplicator for similar messages at the same time, for the race detector.
+func TestConcurrentUse(t *testing.T) {
+	core := dedup.New(dedup.Options{})
+	messages := []pprofile.Profiles{faultyEverywhere(), mergeMessage(20, 50), mergeMessage(3, 0), shared(100, 5)}
+	var want [][]byte
+	for _, pd := range messages {
+		one, _, err := core.Deduplicate(clone(pd))
+		require.NoError(t, err)
+		want = append(want, profiletest.Marshal(t, one))
+		pd.MarkReadOnly()
+	}
+	var group sync.WaitGroup
+	for worker := range 8 {
+		group.Go(func() {
+			for i := range 20 {
+				n := (worker + i) % len(messages)
+				one, _, err := core.Deduplicate(clone(messages[n]))
+				assert.NoError(t, err)
+				assert.True(t, bytes.Equal(want[n], profiletest.Marshal(t, one)))
+			}
+		})
+	}
+	group.Wait()
+}
+
+// Resources with equal attributes are joined only if their entity references are equal, too.
+func TestEntitiesAreKept(t *testing.T) {
+	changes := map[string]func(entity.EntityRef){
+		"nothing":             func(entity.EntityRef) {},
+		"the schema URL":      func(reference entity.EntityRef) { reference.SetSchemaUrl("https://example.com/2") },
+		"the type":            func(reference entity.EntityRef) { reference.SetType("service") },
+		"a key":               func(reference entity.EntityRef) { reference.IdKeys().SetAt(0, "host.name") },
+		"one key more":        func(reference entity.EntityRef) { reference.IdKeys().Append("") },
+		"the list of the key": func(reference entity.EntityRef) { reference.IdKeys().MoveAndAppendTo(reference.DescriptionKeys()) },
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			pd := processes("", "")
+			pd.ResourceProfiles().At(0).CopyTo(pd.ResourceProfiles().AppendEmpty())
+			for i, resource := range pd.ResourceProfiles().All() {
+				reference := entity.ResourceEntityRefs(resource.Resource()).AppendEmpty()
+				reference.SetType("host")
+				reference.IdKeys().Append("host.id")
+				if i == 1 {
+					change(reference)
+				}
+			}
+			want := entitiesOf(t, pd)
+			after, _ := deduplicate(t, pd)
+			if name == "nothing" {
+				want = want[:1]
+			}
+			assert.Equal(t, want, entitiesOf(t, after))
+		})
+	}
+}
+
+func entitiesOf(t *testing.T, pd pprofile.Profiles) (all []string) {
+	t.Helper()
+	for _, resource := range pd.ResourceProfiles().All() {
+		for _, reference := range entity.ResourceEntityRefs(resource.Resource()).All() {
+			all = append(all, fmt.Sprintf("%q %q %q %q", reference.SchemaUrl(), reference.Type(), reference.IdKeys().AsRaw(), reference.DescriptionKeys().AsRaw()))
+		}
+	}
+	return all
 }

@@ -5,6 +5,7 @@ package dictionary
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -173,4 +174,93 @@ func TestCompactKeepsMeaning(t *testing.T) {
 		}
 		require.NoError(t, allowed.Check(got))
 	})
+}
+
+// TestManyFaults: the Compactor keeps the errors of some invalid entries only, but knows for each that it is invalid, and
+// the kind of its error.
+func TestManyFaults(t *testing.T) {
+	const n = 10_000
+	source := pprofile.NewProfilesDictionary()
+	source.StringTable().FromRaw([]string{"", "key"})
+	source.AttributeTable().AppendEmpty()
+	for value := range int64(2) {
+		a := source.AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(1)
+		a.Value().SetInt(value)
+	}
+	source.FunctionTable().AppendEmpty()
+	source.MappingTable().AppendEmpty()
+	for i := range n {
+		source.FunctionTable().AppendEmpty().SetNameStrindex(99)
+		m := source.MappingTable().AppendEmpty()
+		if i%2 == 0 {
+			m.SetFilenameStrindex(99)
+		} else {
+			m.AttributeIndices().FromRaw([]int32{1, 2})
+		}
+	}
+	var c Compactor
+	for range 2 {
+		c.Reset(source, nil)
+		for i := 1; i <= n; i++ {
+			require.Negative(t, c.tables[Functions].find(int32(i)))
+			require.Negative(t, c.tables[Mappings].find(int32(i)))
+		}
+		assert.Len(t, c.tables[Functions].faults, maxFaults)
+		assert.LessOrEqual(t, len(c.tables[Mappings].faults), maxFaults+1)
+
+		assert.EqualError(t, c.tables[Functions].use(7), "function 7: index 99 of the string table does not exist, it has 2 entries")
+		var index *IndexError
+		assert.EqualError(t, c.tables[Functions].use(n), "function 10000 is invalid like function 1: index 99 of the string table does not exist, it has 2 entries")
+		require.ErrorAs(t, c.tables[Mappings].use(n-1), &index)
+		var key *DuplicateKeyError
+		require.ErrorAs(t, c.tables[Mappings].use(n), &key)
+		assert.Equal(t, "key", key.Key)
+	}
+	assert.GreaterOrEqual(t, c.Kept(), int64(2*n*9), "nine bytes for each entry")
+	c.Release()
+	assert.Empty(t, c.tables[Functions].faults)
+}
+
+// TestLargeTables: entries of large tables, which are joined in batches, are joined like those of small ones. An invalid
+// entry among them does not affect the others.
+func TestLargeTables(t *testing.T) {
+	const distinct, broken = largeIndex, 12_345
+	source := pprofile.NewProfilesDictionary()
+	source.StringTable().Append("")
+	source.FunctionTable().AppendEmpty()
+	source.LocationTable().AppendEmpty()
+	source.StackTable().AppendEmpty()
+	source.MappingTable().AppendEmpty()
+	for i := range int32(2 * distinct) {
+		source.StringTable().Append(strconv.Itoa(int(i) % distinct))
+		source.FunctionTable().AppendEmpty().SetNameStrindex(1 + i)
+		source.LocationTable().AppendEmpty().Lines().AppendEmpty().SetFunctionIndex(1 + i)
+		source.StackTable().AppendEmpty().LocationIndices().Append(1 + i)
+	}
+	source.FunctionTable().At(broken).SetNameStrindex(-1)
+
+	var c Compactor
+	c.Reset(source, nil)
+	require.GreaterOrEqual(t, len(c.index.slots), largeIndex)
+	sample := pprofile.NewSample()
+	for i := range int32(2 * distinct) {
+		if i+1 != broken {
+			sample.SetStackIndex(1 + i)
+			require.NoError(t, c.UseSample(sample))
+		}
+	}
+	require.NoError(t, c.Number())
+	for i := range int32(distinct) {
+		if i+1 != broken && (c.FindStack(1+i) != 1+i || c.FindStack(1+i+distinct) != 1+i) {
+			t.Fatalf("stacks %d and %d became %d and %d", 1+i, 1+i+distinct, c.FindStack(1+i), c.FindStack(1+i+distinct))
+		}
+	}
+	assert.Equal(t, int32(broken+distinct), c.FindStack(broken+distinct))
+	assert.Negative(t, c.tables[Locations].first[broken])
+	c.Apply()
+	assert.Equal(t, Lengths{
+		Strings: 1 + distinct, Functions: 1 + distinct, Mappings: 1, Locations: 1 + distinct, Stacks: 1 + distinct,
+		Attributes: 1, Links: 1,
+	}, LengthsOf(source))
 }

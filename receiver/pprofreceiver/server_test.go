@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -14,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,6 +29,12 @@ import (
 	"go.opentelemetry.io/collector/config/configauth"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 
 // allPaths are those of the default configuration.
@@ -185,4 +193,41 @@ func selfSigned(t *testing.T) (certificate, key string) {
 		return path
 	}
 	return write("cert.pem", "CERTIFICATE", signed), write("key.pem", "EC PRIVATE KEY", encoded)
+}
+
+type discard struct{}
+
+func (discard) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
+
+func (discard) ConsumeProfiles(context.Context, pprofile.Profiles) error { return nil }
+
+// BenchmarkHandler measures a request without sockets, and the translation alone (op=decode). Bytes are those on the
+// wire.
+//
+// go test -run='^$' -bench=Handler -benchtime=2s -count=6 -cpu=1 ./receiver/pprofreceiver.
+func BenchmarkHandler(b *testing.B) {
+	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), discard{})
+	require.NoError(b, err)
+	handler := r.sections[0].(*server).handler()
+	for _, file := range profiletest.OwnPprofs(b) {
+		body := file.Bytes(b)
+		b.Run("profile="+file.Name+"/op=decode", func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _, err := r.intake.formats.Pprof(false, "")(body, r.intake.newSource())
+				require.NoError(b, err)
+			}
+		})
+		b.Run("profile="+file.Name+"/op=request", func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				request := httptest.NewRequest(http.MethodPost, "/v1/pprof?service.name=bench", bytes.NewReader(body))
+				response := httptest.NewRecorder()
+				handler.ServeHTTP(response, request)
+				require.Equal(b, http.StatusNoContent, response.Code)
+			}
+		})
+	}
 }

@@ -6,11 +6,14 @@ package clients
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	_ "net/http/pprof" // what is scraped
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/pprof"
 	"sync"
@@ -161,4 +164,31 @@ func TestSelf(t *testing.T) {
 	g := start(t, "self: {profiles: [goroutine, heap], collection_interval: 500ms, initial_delay: 0s}")
 	p := g.waitFor(t, "otelcol-pprof", "goroutine", "pprofreceiver")
 	assertResource(t, p, "service.name=otelcol-pprof")
+}
+
+// TestVersions compares the table of clients in the receiver's README with what the tests run.
+func TestVersions(t *testing.T) {
+	versions := map[string]string{}
+	modules, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	for _, module := range regexp.MustCompile(`(?m)^\t(\S+) (v\S+)`).FindAllStringSubmatch(string(modules), -1) {
+		versions[module[1]] = module[2]
+	}
+	text, err := os.ReadFile("node/package.json")
+	require.NoError(t, err)
+	var manifest struct {
+		Dependencies map[string]string `json:"dependencies"`
+	}
+	require.NoError(t, json.Unmarshal(text, &manifest))
+	maps.Copy(versions, manifest.Dependencies)
+	readme, err := os.ReadFile("../../receiver/pprofreceiver/README.md")
+	require.NoError(t, err)
+	for _, client := range []string{
+		"github.com/grafana/pyroscope-go", "github.com/grafana/pyroscope/api", "github.com/DataDog/dd-trace-go/v2", "google.golang.org/grpc",
+		"@pyroscope/nodejs", "@datadog/pprof",
+	} {
+		require.NotEmpty(t, versions[client], client)
+		row := regexp.MustCompile(`(?m)^\|[^|]*` + regexp.QuoteMeta("`"+client+"`") + `[^|]*\| ` + regexp.QuoteMeta(versions[client]) + ` \|`)
+		assert.True(t, row.Match(readme), "the README has no row of %s %s", client, versions[client])
+	}
 }
