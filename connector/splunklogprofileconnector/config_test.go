@@ -38,7 +38,7 @@ func TestConfig(t *testing.T) {
 		"splunk_log_profile": {Config: splunkrecords.NewDefaultConfig()},
 		"splunk_log_profile/all": {Config: splunkrecords.Config{
 			Limits: splunkrecords.LimitsConfig{
-				BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000, FramesPerStack: 2048,
+				BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000,
 			},
 			SampleShape:            splunkrecords.SampleShapePerEvent,
 			LinkLabels:             []payloadconfig.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}, {Trace: "trace id", Span: "span id", Decimal: true}},

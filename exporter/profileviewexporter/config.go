@@ -41,8 +41,6 @@ type Config struct {
 	MaxDisk int64 `mapstructure:"max_disk" unit:"bytes"`
 	// MaxConcurrentRequests limits the number of requests that read profiles at the same time (default: 2).
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
-	// ConcurrencyWait is how long a request above that limit waits (default: 5s).
-	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
 	// TraceURL is the URL of a trace in another system. {trace_id} and {span_id} in it become the IDs (default: none).
 	TraceURL string `mapstructure:"trace_url"`
 	// Tenant configures the separation of tenants.
@@ -74,7 +72,6 @@ func createDefaultConfig() component.Config {
 		MaxAge:                time.Hour,
 		MaxProfilesPerSeries:  1000,
 		MaxConcurrentRequests: 2,
-		ConcurrencyWait:       5 * time.Second,
 		Tenant:                options.NewDefaultTenantConfig(),
 		QueueConfig:           options.NewDefaultQueue(),
 		RetryConfig:           configretry.NewDefaultBackOffConfig(),
@@ -86,6 +83,7 @@ func createDefaultConfig() component.Config {
 func (*Config) Replaced() map[string]string {
 	return map[string]string{
 		"storage":          "the option directory replaces it: the exporter writes gzipped pprofs itself, and needs no storage extension",
+		"concurrency_wait": fmt.Sprintf("remove it: a request above max_concurrent_requests waits for %s", concurrencyWait),
 		"max_request_size": "remove it: max_memory and the memory budget limit a request",
 		"max_page_memory":  "remove it: the memory budget limits a request, and a drawing has a number of nodes",
 		"max_depth":        "remove it: stacks of any depth are shown",
@@ -106,7 +104,6 @@ func (c *Config) Validate() error {
 		configcheck.Positive("max_profiles_per_series", c.MaxProfilesPerSeries),
 		configcheck.Positive("max_concurrent_requests", c.MaxConcurrentRequests),
 		configcheck.NotNegative("max_age", c.MaxAge),
-		configcheck.NotNegative("concurrency_wait", c.ConcurrencyWait),
 		configcheck.NotNegative("max_disk", c.MaxDisk),
 		checkTraceURL(c.TraceURL),
 	)

@@ -61,7 +61,7 @@ func TestConfigAll(t *testing.T) {
 	want.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
 	want.PathPrefix, want.AllowedHosts = "/profiling", []string{"profiles.example.com"}
 	want.MaxMemory, want.MaxAge, want.MaxProfilesPerSeries = 1<<20, 10*time.Minute, 20
-	want.MaxConcurrentRequests, want.ConcurrencyWait = 1, time.Second
+	want.MaxConcurrentRequests = 1
 	want.Directory, want.MaxDisk = "/var/lib/profiles", 4<<20
 	want.TraceURL = "https://traces.example.com/trace/{trace_id}?span={span_id}"
 	want.Tenant = options.TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}
@@ -82,6 +82,7 @@ func TestConfigRefuses(t *testing.T) {
 		"negative disk":             "max_disk must not be negative, is -1",
 		"disk without a directory":  "max_disk needs directory",
 		"storage":                   "storage is not an option any more: the option directory replaces it",
+		"option of waiting":         "concurrency_wait is not an option any more: remove it: a request above max_concurrent_requests waits for 5s",
 		"options of drawing":        "max_page_memory is not an option any more",
 		"negative age":              "max_age must not be negative, is -1s",
 		"no address":                "endpoint must be set",

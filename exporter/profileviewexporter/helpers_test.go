@@ -50,7 +50,6 @@ func newHosted(t *testing.T, host component.Host, change func(*Config)) *serving
 	cfg.RetryConfig.Enabled = false
 	cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
 	cfg.HTTP.ReadTimeout, cfg.HTTP.ReadHeaderTimeout, cfg.HTTP.WriteTimeout = deliverytest.Patience, deliverytest.Patience, deliverytest.Patience
-	cfg.ConcurrencyWait = deliverytest.Patience
 	if change != nil {
 		change(cfg)
 	}

@@ -243,7 +243,7 @@ func TestServerClientLeaves(t *testing.T) {
 func TestServerShutdownWhileAnswering(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	d.cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
-	d.cfg.ConcurrencyWait = time.Hour
+	d.pages.wait = time.Hour
 	memory := memory.New(1<<30, time.Hour)
 	require.NoError(t, d.start(t.Context(), budgettest.NewHost(memory)))
 	d.holdHostile(t, hostile(10, 10, 10, 10, 0, 1), "a")

@@ -76,7 +76,7 @@ func TestConnectionsOfPages(t *testing.T) {
 func TestWaitingRequests(t *testing.T) {
 	const waiting = 100
 	d := newHolding(t, 1<<20)
-	d.cfg.ConcurrencyWait = deliverytest.Patience
+	d.pages.wait = deliverytest.Patience
 	for range d.cfg.MaxConcurrentRequests {
 		d.pages.working <- struct{}{}
 	}

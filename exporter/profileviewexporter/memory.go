@@ -13,6 +13,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
+// concurrencyWait is how long a request above the limit of concurrent requests waits.
+const concurrencyWait = 5 * time.Second
+
 // leastWork is the memory of a request when it begins to work, in bytes.
 const leastWork = 256 << 10
 
@@ -25,7 +28,7 @@ func (p *pages) accounted(next http.Handler) http.Handler {
 	})
 }
 
-// begin waits until a request may work, for at most concurrency_wait. work counts the memory until the answer is written, and fails if the
+// begin waits until a request may work, for at most p.wait. work counts the memory until the answer is written, and fails if the
 // client has left. The caller must call end after the work: writing the answer is outside of the limit of concurrent requests, since a
 // client can be slow.
 func (p *pages) begin(ctx context.Context) (work *meter.Meter, end func(), err error) {
@@ -56,13 +59,13 @@ func working[T any](p *pages, r *http.Request, do func(work *meter.Meter) (T, er
 
 // acquire waits until the request may work.
 func (p *pages) acquire(ctx context.Context) error {
-	// A select among ready cases is random: with concurrency_wait 0, it could refuse a request although a place is free.
+	// A select among ready cases is random: without a wait, it could refuse a request although a place is free.
 	select {
 	case p.working <- struct{}{}:
 		return nil
 	default:
 	}
-	timer := time.NewTimer(p.cfg.ConcurrencyWait)
+	timer := time.NewTimer(p.wait)
 	defer timer.Stop()
 	select {
 	case p.working <- struct{}{}:

@@ -28,6 +28,8 @@ type pages struct {
 	hosts map[string]bool
 	// working limits the number of requests that work. It has one element for each of them.
 	working chan struct{}
+	// wait is how long a request waits for that.
+	wait time.Duration
 	// requests limits the number of requests in progress. It has one element for each of them.
 	requests chan struct{}
 	// start is random. It makes the ETags of each run of the process different.
@@ -38,7 +40,7 @@ type pages struct {
 
 func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
 	p := &pages{
-		cfg: cfg, store: store, budget: bytes, now: time.Now,
+		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait, now: time.Now,
 		source:  query.Source{Store: store, TraceLabel: cfg.Encoding.LinkLabels.Trace, SpanLabel: cfg.Encoding.LinkLabels.Span},
 		working: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
 	}

@@ -28,7 +28,7 @@ import (
 // Without a wait, a request is refused only if no place is free.
 func TestAcquireWithoutWaiting(t *testing.T) {
 	d := newHolding(t, 1<<20)
-	d.cfg.ConcurrencyWait = 0
+	d.pages.wait = 0
 	for range 100 {
 		require.NoError(t, d.pages.acquire(t.Context()), "both places are free")
 		require.NoError(t, d.pages.acquire(t.Context()), "one place is free")
@@ -68,8 +68,9 @@ func TestEndedRequestHasNoAnswer(t *testing.T) {
 // A request above the limit of concurrent requests waits until its client leaves.
 func TestAcquireWaits(t *testing.T) {
 	d := newHolding(t, 1<<20)
-	d.cfg.MaxConcurrentRequests, d.cfg.ConcurrencyWait = 1, deliverytest.Patience
+	d.cfg.MaxConcurrentRequests = 1
 	p := newPages(d.cfg, d.store, unlimited())
+	p.wait = deliverytest.Patience
 	require.NoError(t, p.acquire(t.Context()))
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

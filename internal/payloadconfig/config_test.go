@@ -22,19 +22,8 @@ type section struct {
 	_ struct{}
 }
 
-func TestCopyLimits(t *testing.T) {
-	want := pprof.Limits{InflatedBytes: 1, Samples: 2}
-	limits := section{Payloads: 10}
-	CopyLimits(&limits, want)
-	assert.Equal(t, section{Payloads: 10, InflatedBytes: 1, Samples: 2}, limits)
-	var got pprof.Limits
-	CopyLimits(&got, limits)
-	assert.Equal(t, want, got)
-}
-
 func TestCheckLimits(t *testing.T) {
-	limits := section{Payloads: 1}
-	CopyLimits(&limits, pprof.DefaultLimits())
+	limits := section{Payloads: 1, InflatedBytes: 2, Samples: 3}
 	assert.NoError(t, CheckLimits(limits, "limits: "))
 	limits.InflatedBytes, limits.Samples = 0, -1
 	assert.EqualError(t, CheckLimits(limits, "limits: "),

@@ -7,6 +7,7 @@ package splunkrecords // import "github.com/otelpprof/otelpprof/internal/splunkr
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
@@ -55,8 +56,6 @@ type LimitsConfig struct {
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples limits the number of samples of all records of a request together.
 	Samples int `mapstructure:"samples"`
-	// FramesPerStack limits the depth of one stack.
-	FramesPerStack int `mapstructure:"frames_per_stack"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -65,6 +64,7 @@ type LimitsConfig struct {
 // Replaced has the limits of earlier versions, and what bounds the same now.
 func (*LimitsConfig) Replaced() map[string]string {
 	replaced := payloadconfig.ReplacedLimits()
+	replaced["frames_per_stack"] = fmt.Sprintf("remove it: a stack may have %d frames", splunk.DefaultLimits().FramesPerStack)
 	replaced["string_bytes"] = "remove it: a string of a pprof and a line of a text may have 64 KiB"
 	return replaced
 }
@@ -86,14 +86,14 @@ func (s *SampleShape) UnmarshalText(text []byte) error {
 
 // NewDefaultConfig returns a configuration with the defaults of the translator.
 func NewDefaultConfig() Config {
-	cfg := Config{
+	limits := splunk.DefaultLimits()
+	return Config{
+		Limits:          LimitsConfig{BodyBytes: limits.BodyBytes, InflatedBytes: limits.InflatedBytes, Samples: limits.Samples},
 		SampleShape:     SampleShapeCombined,
 		LinkLabels:      payloadconfig.NewLinkLabelsConfig(splunk.DefaultLinkLabels()),
 		FrameType:       true,
 		KeepEmptyStacks: true,
 	}
-	payloadconfig.CopyLimits(&cfg.Limits, splunk.DefaultLimits())
-	return cfg
 }
 
 // Check validates the configuration. Each component calls it in its own Validate. It is not called Validate itself:
@@ -109,6 +109,7 @@ func (cfg *Config) Check() error {
 // options returns the options of the translator.
 func (cfg *Config) options() splunk.Options {
 	options := splunk.Options{
+		Limits:                 splunk.Limits{BodyBytes: cfg.Limits.BodyBytes, InflatedBytes: cfg.Limits.InflatedBytes, Samples: cfg.Limits.Samples},
 		LinkLabels:             payloadconfig.LinkLabels(cfg.LinkLabels),
 		OmitFrameType:          !cfg.FrameType,
 		JVMThreadState:         cfg.JVMThreadState,
@@ -119,6 +120,5 @@ func (cfg *Config) options() splunk.Options {
 	if cfg.SampleShape == SampleShapePerEvent {
 		options.SampleShape = splunk.PerEvent
 	}
-	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
 	return options
 }

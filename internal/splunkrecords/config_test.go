@@ -30,12 +30,14 @@ func load(t *testing.T, values map[string]any) (Config, error) {
 func TestDefaultsEqualTranslator(t *testing.T) {
 	cfg, err := load(t, nil)
 	require.NoError(t, err)
-	assert.Equal(t, splunk.Options{Limits: splunk.DefaultLimits(), LinkLabels: splunk.DefaultLinkLabels()}, cfg.options())
+	limits := splunk.DefaultLimits()
+	limits.FramesPerStack = 0 // the default of the translator
+	assert.Equal(t, splunk.Options{Limits: limits, LinkLabels: splunk.DefaultLinkLabels()}, cfg.options())
 }
 
 func TestEveryOptionReachesTheTranslator(t *testing.T) {
 	cfg, err := load(t, map[string]any{
-		"limits":                   map[string]any{"body_bytes": 1, "inflated_bytes": 2, "samples": 3, "frames_per_stack": 4},
+		"limits":                   map[string]any{"body_bytes": 1, "inflated_bytes": 2, "samples": 3},
 		"sample_shape":             "per_event",
 		"link_labels":              []any{map[string]any{"trace": "t", "span": "s", "decimal": true}},
 		"frame_type":               false,
@@ -46,7 +48,7 @@ func TestEveryOptionReachesTheTranslator(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, splunk.Options{
-		Limits:                 splunk.Limits{BodyBytes: 1, InflatedBytes: 2, Samples: 3, FramesPerStack: 4},
+		Limits:                 splunk.Limits{BodyBytes: 1, InflatedBytes: 2, Samples: 3},
 		SampleShape:            splunk.PerEvent,
 		LinkLabels:             []pprof.LinkLabels{{Trace: "t", Span: "s", Decimal: true}},
 		OmitFrameType:          true,
@@ -71,7 +73,6 @@ func TestRefusedConfigurations(t *testing.T) {
 		"body_bytes must be above 0, is 0":                       {"limits": map[string]any{"body_bytes": 0}},
 		"inflated_bytes must be above 0, is -1":                  {"limits": map[string]any{"inflated_bytes": -1}},
 		"samples must be above 0, is 0":                          {"limits": map[string]any{"samples": 0}},
-		"frames_per_stack must be above 0, is 0":                 {"limits": map[string]any{"frames_per_stack": 0}},
 	} {
 		_, err := load(t, values)
 		assert.ErrorContains(t, err, want)
@@ -96,10 +97,9 @@ func TestDocumentedDefaults(t *testing.T) {
 		assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %v |", option, value))
 	}
 	for limit, value := range map[string]int{
-		"body_bytes":       cfg.Limits.BodyBytes,
-		"inflated_bytes":   cfg.Limits.InflatedBytes,
-		"samples":          cfg.Limits.Samples,
-		"frames_per_stack": cfg.Limits.FramesPerStack,
+		"body_bytes":     cfg.Limits.BodyBytes,
+		"inflated_bytes": cfg.Limits.InflatedBytes,
+		"samples":        cfg.Limits.Samples,
 	} {
 		assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %d", limit, value))
 	}

@@ -87,10 +87,6 @@ type LimitsConfig struct {
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples is the number of OTLP samples in a request: each counts once for each sample type that has a value.
 	Samples int `mapstructure:"samples"`
-	// LocationsPerSample is the depth of one stack.
-	LocationsPerSample int `mapstructure:"locations_per_sample"`
-	// LabelsPerSample is the number of labels of one sample.
-	LabelsPerSample int `mapstructure:"labels_per_sample"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -117,19 +113,18 @@ var (
 )
 
 func createDefaultConfig() component.Config {
-	cfg := &Config{
+	limits := pprof.DefaultLimits()
+	return &Config{
 		Server:           configoptional.Some(defaultServerConfig()),
 		Remote:           configoptional.Default(defaultRemoteConfig()),
 		Scrape:           configoptional.Default(defaultScrapeConfig()),
 		File:             configoptional.Default(defaultFileConfig()),
 		Self:             configoptional.Default(defaultSelfConfig()),
-		Limits:           LimitsConfig{Payloads: defaultMaxPayloads},
+		Limits:           LimitsConfig{Payloads: defaultMaxPayloads, InflatedBytes: limits.InflatedBytes, Samples: limits.Samples},
 		LinkLabels:       payloadconfig.NewLinkLabelsConfig(pprof.DefaultLinkLabels()),
 		ThreadAttributes: true,
 		ZeroValues:       ZeroValuesDrop,
 	}
-	payloadconfig.CopyLimits(&cfg.Limits, pprof.DefaultLimits())
-	return cfg
 }
 
 // Unmarshal reads the configuration. The server is on by default only if no other section is configured.
@@ -177,6 +172,9 @@ func (cfg *Config) Validate() error {
 // Replaced has the limits of earlier versions, and what bounds the same now.
 func (*LimitsConfig) Replaced() map[string]string {
 	replaced := payloadconfig.ReplacedLimits()
+	limits := pprof.DefaultLimits()
+	replaced["locations_per_sample"] = fmt.Sprintf("remove it: a stack may have %d locations", limits.LocationsPerSample)
+	replaced["labels_per_sample"] = fmt.Sprintf("remove it: a sample may have %d labels", limits.LabelsPerSample)
 	replaced["sample_types"] = fmt.Sprintf("remove it: a profile may have %d sample types", pprof.MaxSampleTypes)
 	replaced["string_bytes"] = fmt.Sprintf("remove it: a string may have %d bytes", pprof.MaxStringBytes)
 	return replaced
@@ -204,7 +202,8 @@ func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 
 // decodeOptions returns the options of the translator.
 func (cfg *Config) decodeOptions() pprof.DecodeOptions {
-	options := pprof.DecodeOptions{
+	return pprof.DecodeOptions{
+		Limits:                   pprof.Limits{InflatedBytes: cfg.Limits.InflatedBytes, Samples: cfg.Limits.Samples},
 		LinkLabels:               payloadconfig.LinkLabels(cfg.LinkLabels),
 		TimestampLabels:          timestampLabels(cfg.TimestampLabels),
 		KeepThreadLabels:         !cfg.ThreadAttributes,
@@ -212,6 +211,4 @@ func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 		KeepUnreferencedMappings: cfg.KeepUnreferencedMappings,
 		IncludeOriginalPayload:   cfg.IncludeOriginalPayload,
 	}
-	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
-	return options
 }

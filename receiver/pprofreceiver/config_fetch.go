@@ -36,12 +36,13 @@ type ScheduleConfig struct {
 	CollectionInterval time.Duration `mapstructure:"collection_interval"`
 	// InitialDelay is the time from the start to the first round.
 	InitialDelay time.Duration `mapstructure:"initial_delay"`
-	// Jitter is the longest time, of random length, by which each round begins later.
-	Jitter time.Duration `mapstructure:"jitter"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
+
+// insteadOfJitter is what to do instead of an option of earlier versions.
+const insteadOfJitter = "remove it: a fetch begins later by a random time of at most 5s and a third of collection_interval"
 
 func defaultSchedule() ScheduleConfig {
 	return ScheduleConfig{CollectionInterval: 10 * time.Second, InitialDelay: time.Second}
@@ -49,13 +50,10 @@ func defaultSchedule() ScheduleConfig {
 
 // Validate checks the durations.
 func (cfg *ScheduleConfig) Validate() error {
-	var errs []error
-	errs = append(errs,
+	return errors.Join(
 		configcheck.Positive("collection_interval", cfg.CollectionInterval),
 		configcheck.NotNegative("initial_delay", cfg.InitialDelay),
-		configcheck.NotNegative("jitter", cfg.Jitter),
 	)
-	return errors.Join(errs...)
 }
 
 // DeltaMode says how differences are made of profiles that count from the start of a program. Its values are DeltaComputed,
@@ -98,9 +96,12 @@ type RemoteConfig struct {
 var _ confmap.Validator = (*RemoteConfig)(nil)
 
 func defaultRemoteConfig() RemoteConfig {
-	cfg := RemoteConfig{Schedule: defaultSchedule(), HTTP: confighttp.NewDefaultClientConfig(), MaxResponseSize: defaultMaxResponseSize}
-	cfg.Schedule.Jitter = time.Second
-	return cfg
+	return RemoteConfig{Schedule: defaultSchedule(), HTTP: confighttp.NewDefaultClientConfig(), MaxResponseSize: defaultMaxResponseSize}
+}
+
+// Replaced has the option of earlier versions, and what to do instead.
+func (*RemoteConfig) Replaced() map[string]string {
+	return map[string]string{"jitter": insteadOfJitter}
 }
 
 // Validate checks the options that confighttp does not check.

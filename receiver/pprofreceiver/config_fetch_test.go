@@ -89,7 +89,7 @@ func TestLoadFetchAll(t *testing.T) {
 	file := cfg.File.Get()
 	storage := component.MustNewIDWithName("file_storage", "a")
 	assert.Equal(t, &FileConfig{
-		Schedule: ScheduleConfig{CollectionInterval: 3 * time.Second, InitialDelay: 0, Jitter: time.Second},
+		Schedule: ScheduleConfig{CollectionInterval: 3 * time.Second, InitialDelay: 0},
 		Include:  "/a/**/{b,c}*.pb.gz", Timeout: 7 * time.Second, Settle: 5 * time.Second,
 		MoveTo: "/done", IncludeFilePath: true, Storage: &storage,
 	}, file)

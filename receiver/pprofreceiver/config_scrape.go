@@ -22,9 +22,10 @@ import (
 
 const (
 	defaultScrapeInterval = 15 * time.Second
-	defaultScrapeJitter   = 5 * time.Second
 	defaultScrapeSeconds  = 10
-	defaultPathPrefix     = "/debug/pprof"
+	// maxJitter is the longest time by which a fetch begins later, so that targets are not all fetched at once.
+	maxJitter         = 5 * time.Second
+	defaultPathPrefix = "/debug/pprof"
 	// maxConcurrentProfiles is how many profiles are processed at a time. It is enough to use a few processors.
 	maxConcurrentProfiles = 8
 )
@@ -109,16 +110,19 @@ func defaultScrapeConfig() ScrapeConfig {
 		PathPrefix:      defaultPathPrefix,
 		MaxResponseSize: defaultMaxResponseSize,
 	}
-	cfg.Schedule.CollectionInterval, cfg.Schedule.Jitter = defaultScrapeInterval, defaultScrapeJitter
+	cfg.Schedule.CollectionInterval = defaultScrapeInterval
 	for _, name := range selfProfiles {
 		cfg.Profiles = append(cfg.Profiles, ScrapedProfile{Name: name})
 	}
 	return cfg
 }
 
-// Replaced has the option of earlier versions, and what to do instead.
+// Replaced has the options of earlier versions, and what to do instead.
 func (*ScrapeConfig) Replaced() map[string]string {
-	return map[string]string{"max_concurrent_profiles": fmt.Sprintf("remove it: %d profiles are processed at a time", maxConcurrentProfiles)}
+	return map[string]string{
+		"jitter":                  insteadOfJitter,
+		"max_concurrent_profiles": fmt.Sprintf("remove it: %d profiles are processed at a time", maxConcurrentProfiles),
+	}
 }
 
 // UnmarshalText reads a name alone.

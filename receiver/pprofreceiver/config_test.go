@@ -56,7 +56,9 @@ func TestDefaultConfig(t *testing.T) {
 	assert.False(t, server.LegacyFormats)
 
 	options := cfg.decodeOptions()
-	assert.Equal(t, pprof.DefaultLimits(), options.Limits)
+	limits := pprof.DefaultLimits()
+	limits.LocationsPerSample, limits.LabelsPerSample = 0, 0 // the defaults of the translator
+	assert.Equal(t, limits, options.Limits)
 	assert.Equal(t, pprof.DefaultLinkLabels(), options.LinkLabels)
 	assert.Nil(t, options.TimestampLabels)
 	assert.False(t, options.KeepThreadLabels)
@@ -91,7 +93,7 @@ func TestLoadAll(t *testing.T) {
 	cfg := loadFile(t, "pprof/all")
 	assert.Equal(t, pprof.DecodeOptions{
 		Limits: pprof.Limits{
-			InflatedBytes: 1 << 20, Samples: 1000, LocationsPerSample: 128, LabelsPerSample: 16,
+			InflatedBytes: 1 << 20, Samples: 1000,
 		},
 		LinkLabels: []pprof.LinkLabels{{Trace: "my.trace", Span: "my.span", Decimal: true}, {Trace: "only.trace"}},
 		TimestampLabels: []pprof.TimestampLabel{

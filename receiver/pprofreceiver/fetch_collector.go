@@ -6,6 +6,7 @@ package pprofreceiver
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
@@ -39,12 +40,13 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 }
 
 // repeat starts a task. Its rounds share a tracker.
-func (c *collector) repeat(target string, schedule ScheduleConfig, round func(context.Context, *tracker) (outcome string, err error)) *task {
+func (c *collector) repeat(target string, schedule ScheduleConfig, jitter time.Duration, round func(context.Context, *tracker) (outcome string, err error)) *task {
 	differences := &tracker{}
 	t := &task{
 		target: target,
 		run:    func(ctx context.Context) (string, error) { return round(ctx, differences) },
 		end:    differences.release,
+		jitter: jitter,
 	}
 	c.start(t, schedule)
 	return t

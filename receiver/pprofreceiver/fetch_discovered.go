@@ -87,7 +87,7 @@ func (d *discoveredJobs) startDiscovered(one *job) *task {
 		d.health.set(one.target, one.invalid)
 		return nil
 	}
-	return d.startJob(one, ScheduleConfig{CollectionInterval: one.interval, InitialDelay: untilPlace(time.Now(), one.interval, one.key)})
+	return d.startJob(one, ScheduleConfig{CollectionInterval: one.interval, InitialDelay: untilPlace(time.Now(), one.interval, one.key)}, 0)
 }
 
 // untilPlace returns the time until the next fetch for a key. The times of the fetches depend on the key and the clock, and not on the

@@ -92,7 +92,6 @@ func TestRemoteRounds(t *testing.T) {
 	host := &watchingHost{}
 	r := runRemote(t, host, to.URL+"/debug/pprof/profile?seconds=1", func(cfg *Config, c *RemoteConfig) {
 		cfg.ResourceAttributes = map[string]any{"service.name": "checkout"}
-		c.Schedule.Jitter = time.Millisecond
 	})
 	for _, message := range r.sink.wait(t, 3) {
 		service, _ := message.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")

@@ -34,6 +34,8 @@ type task struct {
 	// end is called after the last run.
 	end func()
 
+	// jitter is the longest time, of random length, by which a run begins later.
+	jitter   time.Duration
 	schedule ScheduleConfig
 	timer    *time.Timer
 	// due is when the next run should begin, without jitter.
@@ -55,7 +57,7 @@ func (s *scheduler) start(t *task, schedule ScheduleConfig) {
 	}
 	s.tasks[t] = true
 	t.schedule, t.due = schedule, time.Now().Add(schedule.InitialDelay)
-	t.timer = time.AfterFunc(schedule.InitialDelay+randomBelow(schedule.Jitter), func() { s.run(s.ctx, t) })
+	t.timer = time.AfterFunc(schedule.InitialDelay+randomBelow(t.jitter), func() { s.run(s.ctx, t) })
 }
 
 // run runs a task once, unless it was stopped, and sets its timer again.
@@ -85,7 +87,7 @@ func (s *scheduler) run(ctx context.Context, t *task) {
 		s.metrics.fetched(ctx, outcome)
 	}
 	s.health.set(t.target, err)
-	t.timer.Reset(t.untilNext(time.Now()) + randomBelow(t.schedule.Jitter))
+	t.timer.Reset(t.untilNext(time.Now()) + randomBelow(t.jitter))
 }
 
 // untilNext sets the time of the next run, and returns how long that is from now. After a run that took longer than the interval it is

@@ -67,10 +67,10 @@ func TestSchedule(t *testing.T) {
 func TestScheduleJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, started, begins := newTestScheduler(), time.Now(), make(chan time.Duration)
-		s.start(&task{end: func() {}, run: func(context.Context) (string, error) {
+		s.start(&task{jitter: 5 * time.Second, end: func() {}, run: func(context.Context) (string, error) {
 			begins <- time.Since(started)
 			return "", nil
-		}}, ScheduleConfig{CollectionInterval: 10 * time.Second, Jitter: 5 * time.Second})
+		}}, ScheduleConfig{CollectionInterval: 10 * time.Second})
 		var jitter time.Duration
 		for i := range time.Duration(20) {
 			late := <-begins - i*10*time.Second

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
@@ -89,7 +90,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	}
 	s.health = newHealth(host, s.log)
 	for _, one := range s.jobs {
-		s.startJob(one, s.cfg.Schedule)
+		s.startJob(one, s.cfg.Schedule, min(maxJitter, s.cfg.Schedule.CollectionInterval/3))
 	}
 	if len(s.cfg.Discovery) == 0 {
 		return nil
@@ -98,8 +99,8 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	return s.discovered.subscribe(host)
 }
 
-func (s *scrape) startJob(one *job, schedule ScheduleConfig) *task {
-	return s.repeat(one.target, schedule, func(ctx context.Context, differences *tracker) (string, error) {
+func (s *scrape) startJob(one *job, schedule ScheduleConfig, jitter time.Duration) *task {
+	return s.repeat(one.target, schedule, jitter, func(ctx context.Context, differences *tracker) (string, error) {
 		return s.round(ctx, one, differences)
 	})
 }

@@ -44,7 +44,7 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {
 			continue
 		}
-		s.repeat(name, s.cfg.Schedule, func(ctx context.Context, differences *tracker) (string, error) {
+		s.repeat(name, s.cfg.Schedule, 0, func(ctx context.Context, differences *tracker) (string, error) {
 			return s.round(ctx, name, differences)
 		})
 	}

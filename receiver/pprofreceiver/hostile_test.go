@@ -95,17 +95,9 @@ func TestLimits(t *testing.T) {
 	p := cpuProfile(10) // 10 samples of 2 types, 1 label, 1 location
 	body := plain(t, p)
 	for name, change := range map[string]func(*LimitsConfig, int){
-		"inflated_bytes %d":       func(l *LimitsConfig, extra int) { l.InflatedBytes = len(body) + extra },
-		"samples %d":              func(l *LimitsConfig, extra int) { l.Samples = 20 + extra },
-		"locations_per_sample %d": func(l *LimitsConfig, extra int) { l.LocationsPerSample = 3 + extra },
-		"labels_per_sample %d":    func(l *LimitsConfig, extra int) { l.LabelsPerSample = 2 + extra },
+		"inflated_bytes %d": func(l *LimitsConfig, extra int) { l.InflatedBytes = len(body) + extra },
+		"samples %d":        func(l *LimitsConfig, extra int) { l.Samples = 20 + extra },
 	} {
-		location := p.Sample[0].Location[0]
-		for _, sample := range p.Sample {
-			sample.Location = append(sample.Location[:0], location, location, location)
-			sample.Label["second"] = []string{"x"}
-		}
-		body = plain(t, p)
 		for extra, want := range map[int]int{0: http.StatusNoContent, -1: http.StatusRequestEntityTooLarge} {
 			t.Run(fmt.Sprintf(name, extra), func(t *testing.T) {
 				r := run(t, func(cfg *Config, _ *ServerConfig) { change(&cfg.Limits, extra) })

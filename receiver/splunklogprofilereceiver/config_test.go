@@ -71,7 +71,7 @@ func TestFullConfig(t *testing.T) {
 	assert.Equal(t, OtherLogsReject, cfg.OtherLogs)
 	assert.Equal(t, splunkrecords.Config{
 		Limits: splunkrecords.LimitsConfig{
-			BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000, FramesPerStack: 2048,
+			BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000,
 		},
 		SampleShape:            splunkrecords.SampleShapePerEvent,
 		LinkLabels:             []payloadconfig.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}},

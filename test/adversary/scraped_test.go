@@ -24,7 +24,7 @@ import (
 const hostileTargets = 8
 
 // scrapeSettings make rounds short.
-const scrapeSettings = "yaml:receivers::pprof::scrape: {collection_interval: 1s, jitter: 0s, profiles: [goroutine]}"
+const scrapeSettings = "yaml:receivers::pprof::scrape: {collection_interval: 1s, profiles: [goroutine]}"
 
 // targets are programs that are scraped.
 type targets struct {

@@ -104,7 +104,6 @@ func TestScrape(t *testing.T) {
 	g := start(t, `scrape:
       targets: [{endpoint: "`+target.URL+`", labels: {service.name: scraped, team: a}}]
       collection_interval: 3s
-      jitter: 0s
       seconds: 1`)
 	var cpu *profile.Profile
 	for kind, types := range map[string][]string{

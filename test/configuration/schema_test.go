@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
@@ -76,7 +78,14 @@ func sectionSchema(t *testing.T, section reflect.Value) *schema {
 	return s
 }
 
-// squash adds the options of a struct to those of the section. Of a struct of the Collector's it gives the defaults only.
+// collectors are the defaults of the Collector's structs that our sections squash.
+var collectors = map[reflect.Type]reflect.Value{
+	reflect.TypeFor[confighttp.ClientConfig]():      reflect.ValueOf(confighttp.NewDefaultClientConfig()),
+	reflect.TypeFor[confighttp.ServerConfig]():      reflect.ValueOf(confighttp.NewDefaultServerConfig()),
+	reflect.TypeFor[exporterhelper.TimeoutConfig](): reflect.ValueOf(exporterhelper.NewDefaultTimeoutConfig()),
+}
+
+// squash adds the options of a struct to those of the section. Of a struct of the Collector's it gives the defaults that are ours.
 func (s *schema) squash(t *testing.T, section reflect.Value) {
 	t.Helper()
 	if isOurs(section.Type()) {
@@ -85,7 +94,11 @@ func (s *schema) squash(t *testing.T, section reflect.Value) {
 	}
 	s.AllOf = append(s.AllOf, &schema{Ref: reference(section.Type())})
 	for key, field := range configcheck.Fields(section.Type()) {
-		if option := optionSchema(t, field, section.FieldByIndex(field.Index)); option.Default != nil {
+		option := optionSchema(t, field, section.FieldByIndex(field.Index))
+		if theirs, known := collectors[section.Type()]; known && reflect.DeepEqual(option.Default, written(theirs.FieldByIndex(field.Index))) {
+			continue
+		}
+		if option.Default != nil {
 			s.Properties[key] = option
 		}
 	}
