@@ -68,7 +68,6 @@ func (m *memoryBudget) MemoryBudget() *memory.Budget { return m.budget }
 
 // Start logs the size of the budget and registers the metrics.
 func (m *memoryBudget) Start(context.Context, component.Host) error {
-	activeServer.Store(m.grpc)
 	m.logger.Info("Memory budget of requests", zap.Int64("bytes", m.budget.Size()))
 	for _, observe := range []struct {
 		register func(metric.Int64Callback) error
@@ -105,7 +104,6 @@ func (m *memoryBudget) onShutdown(abort func()) (stop func() bool) {
 // Shutdown unregisters the metrics.
 func (m *memoryBudget) Shutdown(context.Context) error {
 	m.stop()
-	activeServer.CompareAndSwap(m.grpc, nil)
 	m.telemetry.Shutdown()
 	return nil
 }

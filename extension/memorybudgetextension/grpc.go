@@ -30,8 +30,8 @@ const (
 
 // GetGRPCServerOptions returns the options of servers for OTLP over gRPC.
 //
-// The buffer pool counts what arrives, the compressors what they decompress, and the codec the message. gRPC calls all of them before any
-// interceptor, so their errors are returned later, after authentication.
+// The buffer pool counts what arrives, and the codec what it decompresses, and the message. gRPC calls both before any interceptor, so the
+// errors of the codec are returned later, after authentication.
 func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	server := m.grpc
 	return []grpc.ServerOption{

@@ -4,16 +4,21 @@
 package memorybudgetextension
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
 
+	"github.com/golang/snappy"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
@@ -58,72 +63,36 @@ var signals = map[string]otlpwire.Signal{
 // Unmarshal unmarshals a message if there is memory for it. The interceptor returns the error of an OTLP message, since gRPC would send
 // that of a codec with the code Internal.
 func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
-	content, inflated := takeInflated(data)
-	if !inflated {
-		content = &inflatedMessage{}
-	}
-	signal, known := signals[reflect.Indirect(reflect.ValueOf(v)).Type().Name()]
-	switch {
-	case known:
-		received := receivedBytes(data, inflated)
+	if signal, known := signals[reflect.Indirect(reflect.ValueOf(v)).Type().Name()]; known {
+		received := receivedBytes(data)
 		s.pool.arriving.Add(-received) // It has arrived.
-		message, err := s.admit(signal, data, content, v)
-		s.admissions.Store(v, &admission{message, received, err})
-		return nil
-	case !inflated:
-		return s.next.Unmarshal(data, v)
-	default:
-		defer content.reservation.Release()
-		if content.err != nil {
-			return content.err
-		}
-		return s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(content.plain)}, v)
-	}
-}
-
-// takeInflated returns the result of a compressor, if the message was received compressed.
-func takeInflated(data mem.BufferSlice) (*inflatedMessage, bool) {
-	for _, buffer := range data {
-		bytes := buffer.ReadOnlyData()
-		if len(bytes) == 0 {
-			continue
-		}
-		found, ok := inflatedMessages.LoadAndDelete(&bytes[0])
-		if !ok {
-			break
-		}
-		return found.(*inflatedMessage), true
-	}
-	return nil, false
-}
-
-// admit unmarshals a message if there is memory for it. The pool counts the received bytes, content those that were decompressed.
-func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, content *inflatedMessage, v any) (message *memory.Reservation, err error) {
-	defer func() {
+		message, err := s.admit(signal, data, v)
 		if err != nil {
 			message.Release()
 			message = nil
 		}
-	}()
-	ctx := context.Background() // A codec gets no context. The wait of the budget limits the time.
-	message, plain, copied := content.reservation, content.plain, content.reservation.Bytes()
-	if content.err != nil {
-		return message, content.err
+		s.admissions.Store(v, &admission{message, received, err})
+		return nil
 	}
-	if message == nil {
-		if len(data) > 1 {
-			copied = int64(data.Len())
-		}
-		if message, err = s.budget.Reserve(ctx, copied); err != nil {
-			return nil, err
-		}
-		plain = contiguous(data)
+	plain, message, err := s.open(data)
+	defer message.Release()
+	if err != nil {
+		return err
+	}
+	return s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v)
+}
+
+// admit unmarshals a message if there is memory for it. The caller must release the reservation, also after an error.
+func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, v any) (*memory.Reservation, error) {
+	plain, message, err := s.open(data)
+	if err != nil {
+		return message, err
 	}
 	counted, err := otlpwire.Count(signal, plain)
 	if err != nil {
 		return message, err
 	}
-	if err := message.Grow(ctx, messageMemory(copied, counted)); err != nil {
+	if err := message.Grow(context.Background(), messageMemory(message.Bytes(), counted)); err != nil {
 		return message, err
 	}
 	if signal == otlpwire.Profiles {
@@ -136,11 +105,28 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, content
 	return message, nil
 }
 
-// receivedBytes returns the capacity of the buffers from the pool. A placeholder is not counted.
-func receivedBytes(data mem.BufferSlice, inflated bool) (bytes int64) {
-	if inflated {
-		return 0
+// open returns a message in one piece and decompressed. The caller must release the reservation, also after an error: it has the copies that
+// were made. A codec gets no context. The wait of the budget limits the time.
+func (s *grpcServer) open(data mem.BufferSlice) (plain []byte, message *memory.Reservation, err error) {
+	copied := int64(0)
+	if len(data) > 1 {
+		copied = int64(data.Len())
 	}
+	if message, err = s.budget.Reserve(context.Background(), copied); err != nil {
+		return nil, nil, err
+	}
+	whole := contiguous(data)
+	work, limit := message.Meter(context.Background(), copied), s.config.MaxInflatedMiB<<20
+	if bytes.HasPrefix(whole, []byte(snappyMagic)) {
+		plain, err = inflateSnappy(whole, limit, work)
+	} else {
+		plain, _, err = inflate.Open(new([]byte), whole, limit, work)
+	}
+	return plain, message, err
+}
+
+// receivedBytes returns the capacity of the buffers from the pool.
+func receivedBytes(data mem.BufferSlice) (bytes int64) {
 	for _, buffer := range data {
 		bytes += int64(cap(buffer.ReadOnlyData()))
 	}
@@ -153,4 +139,15 @@ func contiguous(data mem.BufferSlice) []byte {
 		return data[0].ReadOnlyData()
 	}
 	return data.Materialize()
+}
+
+// snappyMagic begins the framing format of snappy, which gRPC uses. No message begins with it: there is no wire type 7.
+const snappyMagic = "\xff\x06\x00\x00sNaPpY"
+
+func inflateSnappy(compressed []byte, limit int, work *meter.Meter) ([]byte, error) {
+	plain, err := inflate.ReadAll(snappy.NewReader(bytes.NewReader(compressed)), limit, work)
+	if err == nil || errors.Is(err, inflate.ErrTooLarge) || work.Err() != nil {
+		return plain, err
+	}
+	return nil, fmt.Errorf("cannot inflate snappy: %w: %w", inflate.ErrCorrupt, err)
 }

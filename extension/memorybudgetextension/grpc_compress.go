@@ -10,7 +10,58 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	_ "go.opentelemetry.io/collector/config/configgrpc" // registers zstd and snappy
+	"google.golang.org/grpc/encoding"
 )
+
+func init() {
+	for _, name := range []string{"gzip", "zstd", "snappy"} {
+		if inner := encoding.GetCompressor(name); inner != nil {
+			encoding.RegisterCompressor(&compressor{inner, writersOf[name]})
+		}
+	}
+}
+
+// compressor leaves the messages of a server with a [bufferPool] compressed, for its codec to decompress within the budget. gRPC cannot
+// stop in the middle of decompressing. It registers compressors for the whole process: for all others it is the embedded compressor, but
+// compresses at the fastest level.
+type compressor struct {
+	encoding.Compressor
+	writers *writers // none for snappy, which has no level
+}
+
+// Decompress returns a reader of the message.
+func (c *compressor) Decompress(compressed io.Reader) (io.Reader, error) {
+	return &received{compressor: c, compressed: compressed}, nil
+}
+
+// received is a message that has arrived. The first Read tells who reads, by the size of its buffer.
+type received struct {
+	*compressor
+	compressed, from io.Reader
+}
+
+// Read reads the compressed message for the codec of a server, and the plain one for all others.
+func (r *received) Read(p []byte) (n int, err error) {
+	switch {
+	case r.from != nil:
+	case len(p) == compressedBytes:
+		r.from = r.compressed
+	default:
+		if r.from, err = r.Compressor.Decompress(r.compressed); err != nil {
+			return 0, err
+		}
+	}
+	return r.from.Read(p)
+}
+
+// Close closes what it reads from.
+func (r *received) Close() error {
+	if closer, ok := r.from.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
 
 // resettable is a writer that compresses, of gzip or zstd.
 type resettable interface {

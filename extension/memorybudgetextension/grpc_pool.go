@@ -16,10 +16,10 @@ import (
 )
 
 // decompressLength is the length of the buffers into which gRPC reads from a compressor. The pool makes them a little larger, so that
-// [inflatingReader.Read] recognizes them. They hold a placeholder only, see [inflatedMessages].
+// [received.Read] recognizes them.
 const (
 	decompressLength = 32 << 10
-	placeholderBytes = decompressLength + 8
+	compressedBytes  = decompressLength + 8
 )
 
 // smallestBuffer is the least size of a buffer. gRPC never puts smaller ones back.
@@ -31,17 +31,17 @@ var bufferExponents = []uint8{11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
 // bufferPool provides the buffers of gRPC for received bytes, and counts them. gRPC does not put back the buffers of canceled streams.
 // These count until the garbage collector frees them.
 //
-// Nobody knows which request a buffer is for. If the buffers of requests that are still arriving exceed their share, the oldest of these
-// requests are ended, since they are the most likely to have stalled.
+// Nobody knows which request a buffer is for. If the buffers of requests that are still arriving exceed their share, most of these requests
+// are ended, again and again.
 type bufferPool struct {
 	budget *memory.Budget
 	pool   mem.BufferPool
 	// arriving is the number of bytes in buffers of requests that are still arriving.
 	arriving atomic.Int64
-	// ended is when a request was ended last, in Unix nanoseconds.
-	ended atomic.Int64
-	// placeholders are not counted: there is one for each message that is being decompressed.
-	placeholders sync.Pool // of *[]byte
+	// ending is held while requests end.
+	ending sync.Mutex
+	// compressed has buffers of compressedBytes.
+	compressed sync.Pool // of *[]byte
 	// counted has the buffers in use.
 	counted sync.Map // of weak.Pointer[[]byte] to runtime.Cleanup
 }
@@ -50,20 +50,22 @@ var _ mem.BufferPool = (*bufferPool)(nil)
 
 func newBufferPool(budget *memory.Budget) *bufferPool {
 	pool, _ := mem.NewBinaryTieredBufferPool(bufferExponents...) // The exponents are constants: there is no error.
-	return &bufferPool{budget: budget, pool: pool, placeholders: sync.Pool{New: func() any {
-		buffer := make([]byte, placeholderBytes)
+	return &bufferPool{budget: budget, pool: pool, compressed: sync.Pool{New: func() any {
+		buffer := make([]byte, compressedBytes)
 		return &buffer
 	}}}
 }
 
 // Get returns a buffer of length bytes. It waits for memory before that, see [memory.Budget.Count].
 func (p *bufferPool) Get(length int) *[]byte {
-	if length == decompressLength {
-		return p.placeholders.Get().(*[]byte)
-	}
 	size := max(length, smallestBuffer)
 	p.count(int64(size))
-	buffer := p.pool.Get(size)
+	var buffer *[]byte
+	if length == decompressLength {
+		buffer = p.compressed.Get().(*[]byte)
+	} else {
+		buffer = p.pool.Get(size)
+	}
 	p.count(int64(cap(*buffer) - size))
 	key := weak.Make(buffer)
 	p.counted.Store(key, runtime.AddCleanup(buffer, p.forget, dropped{key, int64(cap(*buffer))}))
@@ -85,35 +87,37 @@ func (p *bufferPool) forget(d dropped) {
 const (
 	// arrivingPart: buffers of arriving requests may use one part in arrivingPart of the budget.
 	arrivingPart = 4
-	// endInterval is the least time between two requests that are ended: one needs it to free its memory.
+	// endInterval is how long requests that are ended need to free their memory.
 	endInterval = 20 * time.Millisecond
 	// maxWait limits how long a buffer waits for the share of arriving requests.
 	maxWait = time.Second
 )
 
-// count counts bytes of buffers. Above the share of arriving requests it waits, while the oldest of them are ended.
+// count counts bytes of buffers. Above the share of arriving requests it waits, while these are ended.
 func (p *bufferPool) count(bytes int64) {
-	p.arriving.Add(bytes)
-	for begin := time.Now(); bytes > 0 && p.arriving.Load() > p.budget.Size()/arrivingPart && time.Since(begin) < maxWait; {
-		now, last := time.Now().UnixNano(), p.ended.Load()
-		if now-last >= int64(endInterval) && p.ended.CompareAndSwap(last, now) {
-			p.budget.EndOldest()
+	arriving, share := p.arriving.Add(bytes), p.budget.Size()/arrivingPart
+	for begin := time.Now(); bytes > 0 && arriving > share && time.Since(begin) < maxWait; arriving = p.arriving.Load() {
+		if !p.ending.TryLock() {
+			time.Sleep(endInterval / 4)
+			continue
 		}
-		time.Sleep(endInterval / 4)
+		p.budget.EndMost()
+		time.Sleep(endInterval)
+		runtime.GC() // gRPC does not put back what it has not read of them.
+		p.ending.Unlock()
 	}
 	p.budget.Count(bytes)
 }
 
 // Put puts a buffer of [bufferPool.Get] back.
 func (p *bufferPool) Put(buffer *[]byte) {
-	if cap(*buffer) == placeholderBytes {
-		*buffer = (*buffer)[:placeholderBytes]
-		p.placeholders.Put(buffer)
-		return
-	}
 	if cleanup, counted := p.counted.LoadAndDelete(weak.Make(buffer)); counted {
 		cleanup.(runtime.Cleanup).Stop()
 		p.count(-int64(cap(*buffer)))
 	}
-	p.pool.Put(buffer)
+	if cap(*buffer) == compressedBytes {
+		p.compressed.Put(buffer)
+	} else {
+		p.pool.Put(buffer)
+	}
 }

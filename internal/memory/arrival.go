@@ -198,22 +198,39 @@ func (b *Budget) endStalled() {
 			return
 		}
 		if a.counted.Load() && !a.ended.Load() && a.stalled(now) {
-			a.ended.Store(true)
-			a.abort()
+			a.end()
 			missing -= a.bytes
 		}
 	}
 }
 
-// EndOldest ends the oldest request whose body [Budget.Count] counts. Nobody knows what it frees.
-func (b *Budget) EndOldest() {
+// slowTime is how long a request whose body [Budget.Count] counts may arrive before it has stalled: nobody knows its progress.
+const slowTime = 2 * time.Second
+
+// EndMost ends three quarters of the requests whose body [Budget.Count] counts: those that have stalled, the oldest first, and then those that began
+// last. Nobody knows what each holds. A request that has just begun is not ended.
+func (b *Budget) EndMost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	now := time.Now()
+	var arriving []*Arrival
 	for _, a := range b.arrivals {
-		if !a.counted.Load() && !a.ended.Load() {
-			a.ended.Store(true)
-			a.abort()
-			return
+		if !a.counted.Load() && !a.ended.Load() && now.Sub(a.began) >= stallTime {
+			arriving = append(arriving, a)
 		}
 	}
+	for range (3*len(arriving) + 3) / 4 {
+		next := len(arriving) - 1
+		if now.Sub(arriving[0].began) >= slowTime {
+			next = 0
+		}
+		arriving[next].end()
+		arriving = slices.Delete(arriving, next, next+1)
+	}
+}
+
+// end ends the request. The caller holds the lock.
+func (a *Arrival) end() {
+	a.ended.Store(true)
+	a.abort()
 }

@@ -239,3 +239,36 @@ func TestLargeWaitsAtTheDoor(t *testing.T) {
 		assert.LessOrEqual(t, peak, b.Size())
 	})
 }
+
+// TestEndMost: of requests whose progress is unknown, those that have stalled end before those that began last, and those that began first
+// are left. A request that has just begun and one that has arrived are left, too.
+func TestEndMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1<<20, 0)
+		var ended []string
+		begin := func(name string) *Arrival {
+			a, err := b.Arrive(t.Context(), 10, func() { ended = append(ended, name) })
+			require.NoError(t, err)
+			return a
+		}
+		end := func() []string {
+			ended = nil
+			b.EndMost()
+			return ended
+		}
+		assert.Empty(t, end())
+		begin("stalled")
+		begin("also stalled")
+		time.Sleep(slowTime - stallTime)
+		arrived := begin("arrived")
+		for _, name := range []string{"first", "second", "third", "fourth", "fifth"} {
+			begin(name)
+		}
+		require.True(t, arrived.End())
+		time.Sleep(stallTime)
+		begin("new")
+		assert.Equal(t, []string{"stalled", "also stalled", "fifth", "fourth", "third", "second"}, end())
+		assert.Equal(t, []string{"first"}, end())
+		assert.Empty(t, end())
+	})
+}

@@ -17,6 +17,7 @@ import (
 // TestAdversary sends each body to each configuration that takes it, in containers of some sizes.
 func TestAdversary(t *testing.T) {
 	e := extentOf(t)
+	t.Cleanup(func() { logSlowest(t) })
 	if path := recordPath(); path != "" {
 		t.Cleanup(func() { writeDocuments(t, path) }) // when all that is parallel has ended
 	}

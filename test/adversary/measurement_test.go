@@ -41,11 +41,32 @@ func (m *measurement) String() string {
 		m.Configuration, m.ContainerMiB, m.Body, m.WireBytes, m.Times, m.Answers, m.PeakMiB, m.Seconds, m.HonestSeconds)
 }
 
+// slowest is the measurement in which an honest client had to come again for the longest time.
+var slowest struct {
+	sync.Mutex
+	*measurement
+}
+
+// logSlowest logs it.
+func logSlowest(t *testing.T) {
+	t.Helper()
+	slowest.Lock()
+	defer slowest.Unlock()
+	if slowest.measurement != nil {
+		t.Logf("of all honest requests, the slowest took %.1f s: %s", slowest.HonestSeconds, slowest.measurement)
+	}
+}
+
 func recordPath() string { return os.Getenv(recordVariable) }
 
 // record adds the measurement to the record, if there is one.
 func (m *measurement) record(t *testing.T) {
 	t.Helper()
+	slowest.Lock()
+	if slowest.measurement == nil || m.HonestSeconds > slowest.HonestSeconds {
+		slowest.measurement = m
+	}
+	slowest.Unlock()
 	path := recordPath()
 	if path == "" {
 		return
