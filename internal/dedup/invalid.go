@@ -121,11 +121,13 @@ func (w *work) use(profile pprofile.Profile) error {
 	}
 	samples := profile.Samples()
 	w.samples.stacks.begin(w.pd.Dictionary().StackTable().Len())
+	w.samples.sharing = 0
 	for i := range samples.Len() {
 		if err := w.useSample(samples.At(i)); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
+	w.noteEqual(samples)
 	return nil
 }
 

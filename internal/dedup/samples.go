@@ -9,16 +9,17 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // sampleWork combines the samples of one profile.
 type sampleWork struct {
 	stacks stackUses
-	// reshaped is true if a sample changes whatever the others are, sharing if two samples of a profile have the same
-	// stack index. shapes has a bit for each shape that occurs.
-	reshaped, sharing bool
-	shapes            uint8
+	// reshaped is true if a sample changes whatever the others are, equal if two samples of a profile have equal identity. shapes has a
+	// bit for each shape that occurs.
+	reshaped, equal bool
+	shapes          uint8
+	// sharing is the number of samples of the current profile that share their stack index with others.
+	sharing int
 	// identities numbers the samples by identity. The shape is the first attribute, so samples of different shapes are
 	// not combined.
 	identities dictionary.SampleTable
@@ -31,12 +32,10 @@ type sampleWork struct {
 	keepers []pprofile.Sample
 }
 
-// noteSample records what samplesChange and combine need to know about a sample. Its stack index must be valid.
+// noteSample records what noteEqual and combine need to know about a sample. Its stack index must be valid.
 func (w *work) noteSample(stack int32, values, timestamps int) {
 	s := &w.samples
-	if s.stacks.add(stack) > 0 {
-		s.sharing = true
-	}
+	s.sharing += s.stacks.add(stack)
 	if values != 1 || timestamps > 0 {
 		s.reshaped = s.reshaped || w.reshapes(values, timestamps)
 	}
@@ -48,31 +47,14 @@ func (w *work) mixed() bool {
 	return w.opts.Shape != ShapeTotal && bits.OnesCount8(w.samples.shapes) > 1
 }
 
-// samplesChange reports whether the samples of any profile change. No index must change.
-func (w *work) samplesChange() bool {
-	if w.samples.reshaped {
-		return true
-	}
-	if !w.samples.sharing {
-		return false
-	}
-	for profile := range walk.Profiles(w.pd) {
-		if w.samplesEqual(profile.Samples()) {
-			return true
-		}
-	}
-	return false
-}
-
-// samplesEqual reports whether two samples of a profile have equal identity. No index must change: then different indices
-// are different values, and lists are sorted sets.
-func (w *work) samplesEqual(samples pprofile.SampleSlice) bool {
+// noteEqual notes whether two samples of the profile whose samples were just noted have equal identity. It compares indices. That is
+// right if no index changes: then different indices are different values, and lists are sorted sets.
+func (w *work) noteEqual(samples pprofile.SampleSlice) {
 	s := &w.samples
-	sharing := w.countStacks(samples)
-	if sharing == 0 {
-		return false
+	if s.sharing == 0 || s.equal || s.reshaped || w.tables.Changed() {
+		return
 	}
-	s.pairs.Reset(sharing)
+	s.pairs.Reset(s.sharing)
 	s.identities.Reset(0)
 	mixed := w.mixed()
 	for i := range samples.Len() {
@@ -83,17 +65,17 @@ func (w *work) samplesEqual(samples pprofile.SampleSlice) bool {
 		}
 		added := false
 		if attributes := sample.AttributeIndices(); mixed || sample.LinkIndex() != 0 || attributes.Len() > 1 {
-			_, added = s.identities.Index(w.identity(sample), s.key)
+			_, added = s.identities.Index(w.identity(sample, stack), s.key)
 		} else if attributes.Len() == 0 {
 			added = s.pairs.Add(stack, 0)
 		} else {
 			added = s.pairs.Add(stack, attributes.At(0))
 		}
 		if !added {
-			return true
+			s.equal = true
+			return
 		}
 	}
-	return false
 }
 
 // countStacks counts the samples of each stack. It returns the number of samples that share their stack with others. The
@@ -122,13 +104,10 @@ func (w *work) staysEvent(sample pprofile.Sample) bool {
 }
 
 // identity returns the stack and link of a sample, and sets w.samples.key to its shape and its attributes.
-func (w *work) identity(sample pprofile.Sample) dictionary.SampleIdentity {
+func (w *work) identity(sample pprofile.Sample, stack int32) dictionary.SampleIdentity {
 	w.samples.key = append(w.samples.key[:0], int32(w.shapeAfter(sample)))
 	w.samples.key, _ = w.tables.AppendSet(w.samples.key, sample.AttributeIndices(), true)
-	return dictionary.SampleIdentity{
-		Stack: w.tables.FindStack(sample.StackIndex()),
-		Link:  w.tables.FindLink(sample.LinkIndex()),
-	}
+	return dictionary.SampleIdentity{Stack: stack, Link: w.tables.FindLink(sample.LinkIndex())}
 }
 
 // combine combines the samples of a profile with equal identity, and replaces their indices.
@@ -171,7 +150,7 @@ func (w *work) combine(profile pprofile.Profile) {
 // keep reports whether a sample stays. If it is neither the first of its identity nor stays an event, keep adds it to the first.
 func (w *work) keep(sample pprofile.Sample) bool {
 	s := &w.samples
-	id := w.identity(sample)
+	id := w.identity(sample, w.tables.FindStack(sample.StackIndex()))
 	number, added := s.identities.Index(id, s.key)
 	if !added && w.staysEvent(sample) {
 		return true

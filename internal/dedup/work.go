@@ -68,7 +68,7 @@ func (w *work) run() error {
 	}
 	w.stats.TablesChanged = w.stats.Changed || w.tables.Changed()
 	timesChange := w.planTimes()
-	if w.tables.Changed() || w.samplesChange() || w.containersChange() || timesChange {
+	if w.tables.Changed() || w.samples.reshaped || w.samples.equal || w.containersChange() || timesChange {
 		w.apply()
 	}
 	for profile := range walk.Profiles(w.pd) {
@@ -81,7 +81,7 @@ func (w *work) run() error {
 // markUsed marks the entries that profiles use, and numbers the tables. It reports false if a profile is invalid.
 func (w *work) markUsed() bool {
 	valid := true
-	w.samples.reshaped, w.samples.sharing, w.samples.shapes = false, false, 0
+	w.samples.reshaped, w.samples.equal, w.samples.shapes = false, false, 0
 	for at, scope := range checkedScopes(w.pd) {
 		for _, profile := range scope.Profiles().All() {
 			if w.use(profile) != nil || at.err != nil {

@@ -162,7 +162,7 @@ func (c *Compactor) NegativeLines() bool { return c.negativeLines }
 // NamelessFunctions reports, after Reset, whether a function has a start line, but no name, system name or file name.
 func (c *Compactor) NamelessFunctions() bool { return c.namelessFunctions }
 
-// Changed reports whether Apply changes anything.
+// Changed reports, after Number, whether Apply changes anything. If it returns true before, that is final.
 func (c *Compactor) Changed() bool { return c.changed }
 
 // Renumbered reports whether Rewrite changes anything: an index changes, or a list of attributes is not a sorted set.

@@ -24,7 +24,7 @@ func (c *Compactor) join(table *tableState, i int, h uint64, equal func(a, b int
 	entry, slot := c.index.first(h)
 	for ; entry >= 0; entry, slot = c.index.next(h, slot) {
 		if equal(int(entry), i) {
-			table.first[i], table.twice = entry, true
+			table.first[i], table.twice, c.changed = entry, true, true
 			return
 		}
 	}
