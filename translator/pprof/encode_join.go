@@ -197,5 +197,5 @@ func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, co
 	if j.width == 1 {
 		return nil
 	}
-	return j.rowOrder.add(&t.memory, row, added)
+	return j.rowOrder.add(&t.memory, row, id.Stack, added)
 }

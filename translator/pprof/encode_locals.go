@@ -80,7 +80,12 @@ func (n *numbering) packKnown(ids []byte, size int, entries pcommon.Int32Slice, 
 		if entry >= uint(len(numbers)) || numbers[entry].generation != generation {
 			break
 		}
-		size = pprofwire.PutID(ids, size, numbers[entry].number)
+		number := numbers[entry].number
+		if number >= pprofwire.LongID {
+			size = pprofwire.PutLongID(ids, size, number)
+			continue
+		}
+		size = pprofwire.PutShortID(ids, size, number)
 	}
 	return size, i
 }

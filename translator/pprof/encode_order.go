@@ -26,6 +26,7 @@ type rowOrder struct {
 type rowState struct {
 	// profile is the last profile with this row. waiting is the number of profiles that have another row before this one.
 	profile, waiting int32
+	stack            int32
 	merged           bool
 }
 
@@ -48,13 +49,13 @@ func longestFirst(profiles []groupedProfile) []int {
 }
 
 // add adds a row to the current profile.
-func (o *rowOrder) add(memory *encodeMemory, row int, added bool) (err error) {
+func (o *rowOrder) add(memory *encodeMemory, row int, stack int32, added bool) (err error) {
 	profile := int32(len(o.ends))
 	if added {
 		if o.states, err = growSlice(memory, o.states, 1); err != nil {
 			return err
 		}
-		o.states = append(o.states, rowState{profile: -1})
+		o.states = append(o.states, rowState{profile: -1, stack: stack})
 	}
 	state := &o.states[row]
 	if state.profile == profile {
@@ -109,7 +110,7 @@ func (t *encoding) mergeRows() (err error) {
 		o.arrive(heads[profile], profile)
 	}
 	for range o.states {
-		next := t.nextRow(heads)
+		next := o.nextRow(heads)
 		o.merged = append(o.merged, next)
 		o.states[next].merged = true
 		for profile := range heads {
@@ -130,20 +131,18 @@ func (o *rowOrder) arrive(head, profile int) {
 }
 
 // nextRow returns the row that follows, of those that are the next ones of their profiles.
-func (t *encoding) nextRow(heads []int) (next int32) {
-	o := &t.joining.rowOrder
+func (o *rowOrder) nextRow(heads []int) (next int32) {
 	next = -1
-	var nextBlocked bool
-	var nextStack int32
+	var best rowState
 	for profile, head := range heads {
 		if head == o.ends[profile] {
 			continue
 		}
 		row := o.rows[head]
-		id, _ := t.joining.rows.At(int(row))
-		blocked := o.states[row].waiting > 0
-		if next < 0 || nextBlocked && !blocked || nextBlocked == blocked && id.Stack < nextStack {
-			next, nextBlocked, nextStack = row, blocked, id.Stack
+		state := o.states[row]
+		blocked, bestBlocked := state.waiting > 0, best.waiting > 0
+		if next < 0 || bestBlocked && !blocked || bestBlocked == blocked && state.stack < best.stack {
+			next, best = row, state
 		}
 	}
 	return next

@@ -127,7 +127,7 @@ func (t *encoding) writeSampleTypes(g *group) {
 // writeSamples appends the joined samples with their values in pprof's order.
 func (t *encoding) writeSamples() {
 	j := &t.joining
-	inOrder := make([]int64, j.width)
+	inOrder, out := make([]int64, j.width), t.out
 	for sample := range j.rows.Len() {
 		row := j.rowOrder.at(sample)
 		id, attributes := j.rows.At(row)
@@ -136,8 +136,9 @@ func (t *encoding) writeSamples() {
 			inOrder[i] = values[position]
 		}
 		stack, _ := j.stacks.find(id.Stack)
-		t.out = pprofwire.AppendSample(t.out, j.packed[stack.start:stack.end], inOrder, t.labels.write(id.Link, attributes))
+		out = pprofwire.AppendSample(out, j.packed[stack.start:stack.end], inOrder, t.labels.write(id.Link, attributes))
 	}
+	t.out = out
 }
 
 // profileType returns the attribute profile.name, or the default sample type, which is OTLP's first.

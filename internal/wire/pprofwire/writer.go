@@ -6,7 +6,6 @@ package pprofwire
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 )
 
 // The Append functions of this file append one message to dst, as a field of Profile, and return the extended slice. As in
@@ -25,7 +24,7 @@ func appendValueType(dst []byte, field int, t ValueType) []byte {
 	return closeMessage(dst, start)
 }
 
-// AppendSample appends a sample. locationIDs are the packed ids, as AppendID and PutID write them. labels are the labels as
+// AppendSample appends a sample. locationIDs are the packed ids, as AppendID writes them. labels are the labels as
 // AppendLabel writes them, concatenated.
 func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte {
 	// The length is computed before anything is written, so that closeMessage need not move the stack. Most bytes of a
@@ -57,31 +56,30 @@ func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte
 // uvarintSize returns how many bytes appendUvarint appends.
 func uvarintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// MaxIDBytes is the largest number of bytes that PutID writes.
-const MaxIDBytes = binary.MaxVarintLen32
+const (
+	// MaxIDBytes is the largest number of bytes of a packed id.
+	MaxIDBytes = binary.MaxVarintLen32
+	// LongID is the first id of more than two bytes.
+	LongID = 1 << 14
+)
 
-// PutID writes a packed id to dst[at:], which must have at least MaxIDBytes, and returns the position after it.
-func PutID(dst []byte, at int, id uint32) int {
-	if id >= 1<<14 {
-		return putLongID(dst, at, id)
-	}
-	// This writes one or two bytes without a branch. Ids of both lengths alternate irregularly, so the CPU would often
-	// mispredict a branch.
+// PutShortID writes a packed id below LongID to dst[at:], which must have at least MaxIDBytes, and returns the position after it. It has no
+// branch: ids of one and of two bytes alternate irregularly, so the CPU would often mispredict it.
+func PutShortID(dst []byte, at int, id uint32) int {
 	long := (0x7f - id) >> 31
 	binary.LittleEndian.PutUint16(dst[at:], uint16(id&0x7f|long<<7|id>>7<<8))
 	return at + 1 + int(long)
 }
 
-func putLongID(dst []byte, at int, id uint32) int {
+// PutLongID is PutShortID for any id. It is not inlined, so that the loops that call both stay small.
+//
+//go:noinline
+func PutLongID(dst []byte, at int, id uint32) int {
 	return at + binary.PutUvarint(dst[at:], uint64(id))
 }
 
 // AppendID appends a packed id.
-func AppendID(dst []byte, id uint32) []byte {
-	n := len(dst)
-	dst = slices.Grow(dst, MaxIDBytes)[:n+MaxIDBytes]
-	return dst[:PutID(dst, n, id)]
-}
+func AppendID(dst []byte, id uint32) []byte { return appendUvarint(dst, uint64(id)) }
 
 // AppendLabel appends a label as a field of Sample.
 func AppendLabel(dst []byte, l Label) []byte {
