@@ -15,14 +15,10 @@ import (
 
 // Attributes of mappings and locations.
 const (
-	attributeGNU             = "process.executable.build_id.gnu"
-	attributeGo              = "process.executable.build_id.go"
-	attributeHTLHash         = "process.executable.build_id.htlhash"
-	attributeHasFunctions    = "pprof.mapping.has_functions"
-	attributeHasFilenames    = "pprof.mapping.has_filenames"
-	attributeHasLineNumbers  = "pprof.mapping.has_line_numbers"
-	attributeHasInlineFrames = "pprof.mapping.has_inline_frames"
-	attributeIsFolded        = "pprof.location.is_folded"
+	attributeGNU      = "process.executable.build_id.gnu"
+	attributeGo       = "process.executable.build_id.go"
+	attributeHTLHash  = "process.executable.build_id.htlhash"
+	attributeIsFolded = "pprof.location.is_folded"
 )
 
 // buildIDs are the attributes with build ids, the best first.
@@ -40,9 +36,6 @@ type mapping struct {
 	result source.Result
 
 	locations []unnamed
-	frames    []index.Frame
-	// functions are those of the frames, and their indices in the dictionary.
-	functions map[knownFunction]int32
 }
 
 // readMapping returns a mapping of the dictionary.
@@ -105,13 +98,10 @@ func (m *mapping) release() {
 	}
 }
 
-// notAdded is the index of a function that is not in the dictionary yet.
-const notAdded = -1
-
 // fail notes that the index cannot be read.
 func (m *mapping) fail() {
 	m.release()
-	m.result, m.frames = source.Failed, nil
+	m.result = source.Failed
 	for i := range m.locations {
 		m.locations[i].begin, m.locations[i].end = 0, 0
 	}

@@ -19,11 +19,13 @@ type message struct {
 	dictionary pprofile.ProfilesDictionary
 	// mappings are those with locations to name, in the order of their first location.
 	mappings []*mapping
+	frames   []index.Frame // of all mappings; the function is the number of one of the names
+	names    *names
 	// memory reserves what is needed for the names.
 	memory *meter.Meter
 }
 
-// unnamed is a location to name. Its frames are some of the mapping.
+// unnamed is a location to name. Its frames are some of the message.
 type unnamed struct {
 	location   int32
 	begin, end int32
@@ -32,11 +34,11 @@ type unnamed struct {
 // read finds the locations to name.
 func (m *message) read(replaceLines bool) {
 	locations := m.dictionary.LocationTable()
-	byIndex := map[int32]*mapping{}
+	byIndex := make([]*mapping, m.dictionary.MappingTable().Len())
 	for i := range locations.Len() {
 		l := locations.At(i)
 		at := l.MappingIndex()
-		if l.Address() == 0 || at <= 0 || int(at) >= m.dictionary.MappingTable().Len() || l.Lines().Len() > 0 && !replaceLines {
+		if l.Address() == 0 || at <= 0 || int(at) >= len(byIndex) || l.Lines().Len() > 0 && !replaceLines {
 			continue
 		}
 		found := byIndex[at]
@@ -51,15 +53,25 @@ func (m *message) read(replaceLines bool) {
 
 // acquire gets the indices of all mappings. It waits for those that are pending, at most for maxWait.
 func (m *message) acquire(ctx context.Context, store *source.Store, maxWait time.Duration) {
+	pending := m.acquireReady(store)
+	if len(pending) == 0 || maxWait == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	for m.acquirePending(ctx, store) && ctx.Err() == nil {
+	for ; len(pending) > 0; pending = m.acquireReady(store) {
+		for _, done := range pending {
+			select {
+			case <-done:
+			case <-ctx.Done():
+				return
+			}
+		}
 	}
 }
 
-// acquirePending gets the indices that are not there yet, waits for those that are pending, and reports whether there were any.
-func (m *message) acquirePending(ctx context.Context, store *source.Store) bool {
-	var pending []<-chan struct{}
+// acquireReady gets the indices that are there, and returns the channels of those that are pending.
+func (m *message) acquireReady(store *source.Store) (pending []<-chan struct{}) {
 	for _, mapping := range m.mappings {
 		if mapping.handle != nil || mapping.result != "" && mapping.result != source.Pending {
 			continue
@@ -68,36 +80,32 @@ func (m *message) acquirePending(ctx context.Context, store *source.Store) bool 
 			pending = append(pending, done)
 		}
 	}
-	for _, done := range pending {
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return len(pending) > 0
+	return pending
 }
 
 func (m *message) release() {
+	if m.names != nil {
+		m.names.release()
+	}
 	for _, mapping := range m.mappings {
 		mapping.release()
 	}
 }
 
-// The memory of a frame, in the message and while it is made, and of a new function, without its texts. entryBytes is that of an entry of
-// the dictionary in a map.
+// The memory of a frame, in the message and while it is made, and of a new function, without its texts.
 const (
 	frameBytes    = 2*20 + 2*64
 	functionBytes = 512
-	entryBytes    = 64
 )
 
 // lookUp finds the frames of all locations, and reserves the memory of their names. A mapping whose index cannot be read has none.
 func (m *message) lookUp() error {
+	m.names = pool.Get().(*names)
 	for _, mapping := range m.mappings {
 		if mapping.handle == nil {
 			continue
 		}
+		functions := len(m.names.functions)
 		var err error
 		faulty := mapping.handle.Use(func(table *index.Table) { err = m.lookUpIn(table, mapping) })
 		if err != nil {
@@ -105,50 +113,44 @@ func (m *message) lookUp() error {
 		}
 		if faulty != nil {
 			mapping.fail()
-		}
-	}
-	return m.memory.Need(entryBytes * int64(m.dictionary.StringTable().Len()+m.dictionary.FunctionTable().Len()))
-}
-
-// lookUpIn finds the frames of the locations of one mapping.
-func (m *message) lookUpIn(table *index.Table, mapping *mapping) error {
-	mapping.functions = make(map[knownFunction]int32, len(mapping.locations))
-	for i := range mapping.locations {
-		u := &mapping.locations[i]
-		u.begin = int32(len(mapping.frames))
-		address := m.dictionary.LocationTable().At(int(u.location)).Address()
-		mapping.frames = table.Lookup(mapping.frames, table.Address(mapping.Mapping, address))
-		u.end = int32(len(mapping.frames))
-		bytes := int64(u.end-u.begin) * frameBytes
-		for _, frame := range mapping.frames[u.begin:u.end] {
-			key := knownFunction{frame.Function, frame.File}
-			if _, found := mapping.functions[key]; !found {
-				mapping.functions[key] = notAdded
-				bytes += functionBytes + 2*table.TextBytes(frame)
-			}
-		}
-		if err := m.memory.Use(bytes); err != nil {
-			return err
+			m.names.functions = m.names.functions[:functions]
 		}
 	}
 	return nil
 }
 
-// write writes the frames of all locations to the dictionary.
-func (m *message) write() error {
-	functions := 0
-	for _, mapping := range m.mappings {
-		functions += len(mapping.functions)
-	}
-	n := newNamer(m.dictionary, functions)
-	for _, mapping := range m.mappings {
-		if len(mapping.frames) == 0 {
-			continue
-		}
-		if err := mapping.handle.Use(func(table *index.Table) { n.setMapping(mapping, table) }); err != nil {
+// lookUpIn finds the frames of the locations of one mapping.
+func (m *message) lookUpIn(table *index.Table, mapping *mapping) error {
+	for i := range mapping.locations {
+		u := &mapping.locations[i]
+		begin := len(m.frames)
+		address := m.dictionary.LocationTable().At(int(u.location)).Address()
+		m.frames = table.Lookup(m.frames, table.Address(mapping.Mapping, address))
+		u.begin, u.end = int32(begin), int32(len(m.frames))
+		if err := m.memory.Use(int64(len(m.frames)-begin) * frameBytes); err != nil {
 			return err
 		}
+		for i := begin; i < len(m.frames); i++ {
+			if err := m.name(table, mapping, &m.frames[i]); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// name replaces the function of a frame by the number of one of the names.
+func (m *message) name(table *index.Table, mapping *mapping, frame *index.Frame) error {
+	key := knownFunction{mapping.index, frame.Function, frame.File}
+	number, found := m.names.known[key]
+	if !found {
+		f := table.Names(*frame)
+		if err := m.memory.Use(functionBytes + 2*int64(len(f.Name)+len(f.SystemName)+len(f.Filename))); err != nil {
+			return err
+		}
+		number = m.names.add(key, f)
+	}
+	frame.Function = number
 	return nil
 }
 

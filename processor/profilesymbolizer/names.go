@@ -4,166 +4,175 @@
 package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer"
 
 import (
-	"slices"
+	"bytes"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
 
-// namer adds the names of frames to a dictionary. Entries that it has already are not added again.
-type namer struct {
-	dictionary pprofile.ProfilesDictionary
-	texts      map[string]int32
-	functions  map[function]int32
+// names are the functions of the frames of a message, and their texts. Only these are looked for in the dictionary: a map of all that it
+// has would cost more than the look-ups.
+type names struct {
+	// known has the number of each function of an index, numbers that of each text.
+	known     map[knownFunction]uint32
+	functions []function
+	numbers   map[string]int32
+	texts     []text
+	copies    strings.Builder
+	// added has the index in the dictionary of each function, or notAdded.
+	added map[function]int32
 }
 
-// function is an entry of the dictionary.
+// knownFunction is a function of the index of a mapping, in a file of that index: OTLP has the file with the function, not with the line.
+type knownFunction struct {
+	mapping        int32
+	function, file uint32
+}
+
+// function is a function of a dictionary. Its texts are numbers of texts first, then indices of the dictionary.
 type function struct {
-	name, systemName, filename int32
 	startLine                  int64
+	name, systemName, filename int32
 }
 
-// knownFunction is a function of an index, in a file of the index: OTLP has the file with the function, not with the line.
-type knownFunction struct{ function, file uint32 }
-
-// newNamer returns a namer that adds at most this number of functions.
-func newNamer(dictionary pprofile.ProfilesDictionary, functions int) *namer {
-	n := &namer{
-		dictionary: dictionary,
-		texts:      make(map[string]int32, dictionary.StringTable().Len()+2*functions),
-		functions:  make(map[function]int32, dictionary.FunctionTable().Len()+functions),
-	}
-	for i, text := range dictionary.StringTable().All() {
-		if _, found := n.texts[text]; !found {
-			n.texts[text] = int32(i)
-		}
-	}
-	for i, f := range dictionary.FunctionTable().All() {
-		key := function{f.NameStrindex(), f.SystemNameStrindex(), f.FilenameStrindex(), f.StartLine()}
-		if _, found := n.functions[key]; !found {
-			n.functions[key] = int32(i)
-		}
-	}
-	return n
+// text has its index in the dictionary, or notAdded.
+type text struct {
+	text  string
+	index int32
 }
 
-func (n *namer) text(s string) int32 {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	i, found := n.texts[s]
+const notAdded = -1
+
+// copiesBytes is the size of an allocation for texts.
+const copiesBytes = 2 << 10
+
+// pool has names that are used again, so that their maps need no growth.
+var pool = sync.Pool{New: func() any {
+	return &names{known: map[knownFunction]uint32{}, numbers: map[string]int32{}, added: map[function]int32{}}
+}}
+
+// maxPooled limits the texts of names that are used again.
+const maxPooled = 4 << 10
+
+// release gives names back to the pool.
+func (n *names) release() {
+	if len(n.texts) > maxPooled {
+		return
+	}
+	clear(n.known)
+	clear(n.numbers)
+	clear(n.added)
+	clear(n.texts)
+	n.functions, n.texts, n.copies = n.functions[:0], n.texts[:0], strings.Builder{}
+	pool.Put(n)
+}
+
+// number returns the number of a text.
+func (n *names) number(s []byte) int32 {
+	if !utf8.Valid(s) {
+		s = bytes.ToValidUTF8(s, []byte("\uFFFD"))
+	}
+	number, found := n.numbers[string(s)]
 	if !found {
-		i = int32(n.dictionary.StringTable().Len())
-		n.dictionary.StringTable().Append(s)
-		n.texts[s] = i
+		number = int32(len(n.texts))
+		copied := n.copy(s)
+		n.texts = append(n.texts, text{copied, notAdded})
+		n.numbers[copied] = number
 	}
-	return i
+	return number
 }
 
-// function returns the index of the function of a frame.
-func (n *namer) function(m *mapping, table *index.Table, frame index.Frame) int32 {
-	key := knownFunction{frame.Function, frame.File}
-	if i := m.functions[key]; i != notAdded {
-		return i
+// copy returns a copy of a text. Many of them share an allocation.
+func (n *names) copy(s []byte) string {
+	if n.copies.Cap()-n.copies.Len() < len(s) {
+		n.copies = strings.Builder{}
+		n.copies.Grow(max(copiesBytes, len(s)))
 	}
-	name, systemName, startLine := table.Function(frame.Function)
-	f := function{n.text(name), n.text(systemName), n.text(table.Text(frame.File)), int64(startLine)}
-	i, found := n.functions[f]
-	if !found {
-		i = int32(n.dictionary.FunctionTable().Len())
-		added := n.dictionary.FunctionTable().AppendEmpty()
-		added.SetNameStrindex(f.name)
-		added.SetSystemNameStrindex(f.systemName)
-		added.SetFilenameStrindex(f.filename)
-		added.SetStartLine(f.startLine)
-		n.functions[f] = i
-	}
-	m.functions[key] = i
-	return i
+	begin := n.copies.Len()
+	n.copies.Write(s)
+	return n.copies.String()[begin:]
 }
 
-// setMapping writes the frames of the locations of a mapping.
-func (n *namer) setMapping(m *mapping, table *index.Table) {
-	var all flags
-	for _, u := range m.locations {
-		if frames := m.frames[u.begin:u.end]; len(frames) > 0 {
-			n.setLines(m, n.dictionary.LocationTable().At(int(u.location)), table, frames)
-			all.add(frames)
+// add adds a function, and returns its number.
+func (n *names) add(key knownFunction, f index.Names) uint32 {
+	number := uint32(len(n.functions))
+	n.known[key] = number
+	n.functions = append(n.functions, function{int64(f.StartLine), n.number(f.Name), n.number(f.SystemName), n.number(f.Filename)})
+	return number
+}
+
+// write adds to a dictionary what it has not yet, and returns the index of each function.
+func (n *names) write(dictionary pprofile.ProfilesDictionary) []int32 {
+	n.findTexts(dictionary.StringTable().All())
+	old, mayBeOld := int32(dictionary.StringTable().Len()), false
+	for i := range n.functions {
+		f := &n.functions[i]
+		for _, at := range []*int32{&f.name, &f.systemName, &f.filename} {
+			*at = n.texts[*at].write(dictionary)
+		}
+		n.added[*f] = notAdded
+		mayBeOld = mayBeOld || max(f.name, f.systemName, f.filename) < old
+	}
+	table := dictionary.FunctionTable()
+	if mayBeOld {
+		n.findFunctions(table.All())
+	}
+	indices := make([]int32, len(n.functions))
+	table.EnsureCapacity(table.Len() + len(n.functions))
+	for i, f := range n.functions {
+		at := n.added[f]
+		if at == notAdded {
+			at = int32(table.Len())
+			n.added[f] = at
+			f.write(table.AppendEmpty())
+		}
+		indices[i] = at
+	}
+	return indices
+}
+
+// findTexts finds the texts that a dictionary has.
+func (n *names) findTexts(all func(func(int, string) bool)) {
+	var lengths [256]bool // of the texts, modulo 256: most texts of a dictionary need no look-up
+	for _, t := range n.texts {
+		lengths[uint8(len(t.text))] = true
+	}
+	for i, s := range all {
+		if !lengths[uint8(len(s))] {
+			continue
+		}
+		if number, found := n.numbers[s]; found && n.texts[number].index == notAdded {
+			n.texts[number].index = int32(i)
 		}
 	}
-	n.setFlags(n.dictionary.MappingTable().At(int(m.index)), all)
 }
 
-// setLines replaces the lines of a location. What was said of the old ones does not hold any more.
-func (n *namer) setLines(m *mapping, location pprofile.Location, table *index.Table, frames []index.Frame) {
-	lines := location.Lines()
-	lines.RemoveIf(func(pprofile.Line) bool { return true })
-	lines.EnsureCapacity(len(frames))
-	for _, frame := range frames {
-		function := n.function(m, table, frame)
-		line := lines.AppendEmpty()
-		line.SetFunctionIndex(function)
-		line.SetLine(int64(frame.Line))
-		line.SetColumn(int64(frame.Column))
-	}
-	n.removeAttribute(location.AttributeIndices(), attributeIsFolded)
-}
-
-func (n *namer) removeAttribute(list pcommon.Int32Slice, key string) {
-	has := func(a int32) bool {
-		found, _, ok := attributeAt(n.dictionary, a)
-		return ok && found == key
-	}
-	for _, a := range list.All() {
-		if has(a) {
-			list.FromRaw(slices.DeleteFunc(list.AsRaw(), has))
-			return
+// findFunctions finds the functions that a dictionary has.
+func (n *names) findFunctions(all func(func(int, pprofile.Function) bool)) {
+	for i, f := range all {
+		key := function{f.StartLine(), f.NameStrindex(), f.SystemNameStrindex(), f.FilenameStrindex()}
+		if at, found := n.added[key]; found && at == notAdded {
+			n.added[key] = int32(i)
 		}
 	}
 }
 
-// flag returns the index of an attribute whose value is true.
-func (n *namer) flag(key string) int32 {
-	at, attributes := n.text(key), n.dictionary.AttributeTable()
-	for i, a := range attributes.All() {
-		if i > 0 && a.KeyStrindex() == at && a.UnitStrindex() == 0 && a.Value().Type() == pcommon.ValueTypeBool && a.Value().Bool() {
-			return int32(i)
-		}
+// write returns the index of a text in a dictionary.
+func (t *text) write(dictionary pprofile.ProfilesDictionary) int32 {
+	if t.index == notAdded {
+		t.index = int32(dictionary.StringTable().Len())
+		dictionary.StringTable().Append(t.text)
 	}
-	added := attributes.AppendEmpty()
-	added.SetKeyStrindex(at)
-	added.Value().SetBool(true)
-	return int32(attributes.Len() - 1)
+	return t.index
 }
 
-// flags are what the names of a mapping have.
-type flags struct{ functions, filenames, lines, inlined bool }
-
-func (f *flags) add(frames []index.Frame) {
-	f.functions = true
-	f.inlined = f.inlined || len(frames) > 1
-	for _, frame := range frames {
-		f.filenames = f.filenames || frame.File != 0
-		f.lines = f.lines || frame.Line != 0
-	}
-}
-
-// setFlags says what the lines of a mapping have.
-func (n *namer) setFlags(mapping pprofile.Mapping, f flags) {
-	list := mapping.AttributeIndices()
-	for _, flag := range []struct {
-		key string
-		set bool
-	}{
-		{attributeHasFunctions, f.functions},
-		{attributeHasFilenames, f.filenames},
-		{attributeHasLineNumbers, f.lines},
-		{attributeHasInlineFrames, f.inlined},
-	} {
-		if flag.set {
-			n.removeAttribute(list, flag.key)
-			list.Append(n.flag(flag.key))
-		}
-	}
+func (f *function) write(added pprofile.Function) {
+	added.SetNameStrindex(f.name)
+	added.SetSystemNameStrindex(f.systemName)
+	added.SetFilenameStrindex(f.filename)
+	added.SetStartLine(f.startLine)
 }

@@ -154,7 +154,7 @@ func (s *symbolizer) symbolize(ctx context.Context, reservation *memory.Reservat
 	var counts results
 	m.count(&counts)
 	if err == nil && counts[resultNamed] > 0 {
-		err = m.write()
+		m.write()
 	}
 	if err != nil {
 		counts[resultMemory] = counts[resultNamed] + counts[resultUnknown]

@@ -52,8 +52,8 @@ func read(tb testing.TB, b *Builder) *Table {
 func text(t *Table, address uint64) string {
 	var all []string
 	for _, f := range t.Lookup(nil, address) {
-		name, _, start := t.Function(f.Function)
-		all = append(all, fmt.Sprintf("%s@%d %s:%d:%d", name, start, t.Text(f.File), f.Line, f.Column))
+		n := t.Names(f)
+		all = append(all, fmt.Sprintf("%s@%d %s:%d:%d", n.Name, n.StartLine, n.Filename, f.Line, f.Column))
 	}
 	return strings.Join(all, " < ")
 }
@@ -113,16 +113,13 @@ func TestDemangle(t *testing.T) {
 		"main.f":   "main.f",
 		"_Zbroken": "_Zbroken",
 	} {
-		name, systemName, _ := func() (string, string, uint32) {
-			node := b.Linked(system, "", 0)
-			return read(t, clone(b)).Function(node)
-		}()
-		assert.Equal(t, want, name)
-		assert.Equal(t, system, systemName)
+		number := b.Linked(system, "", 0)
+		names := read(t, clone(b)).Names(Frame{Function: number})
+		assert.Equal(t, want, string(names.Name))
+		assert.Equal(t, system, string(names.SystemName))
 	}
 	number := b.Linked("_Zbroken2", "readable", 0)
-	name, _, _ := read(t, b).Function(number)
-	assert.Equal(t, "readable", name)
+	assert.Equal(t, "readable", string(read(t, b).Names(Frame{Function: number}).Name))
 }
 
 // clone returns a builder that can be written without an end of the other one.
@@ -247,9 +244,7 @@ func FuzzTable(f *testing.F) {
 			frames := table.Lookup(nil, x)
 			require.LessOrEqual(t, len(frames), maxFrames)
 			for _, frame := range frames {
-				table.Function(frame.Function)
-				table.Text(frame.File)
-				table.TextBytes(frame)
+				table.Names(frame)
 			}
 		}
 		// The bytes of a mapped file can change after it was validated.

@@ -111,14 +111,17 @@ func (t *Table) word(table table, i, field int) uint32 {
 	return binary.LittleEndian.Uint32(data[i*size+4*field:])
 }
 
-// Function returns the name of a function, the one that the linker knows, and the line where it starts.
-func (t *Table) Function(number uint32) (name, systemName string, startLine uint32) {
-	i := int(number)
-	return t.Text(t.word(functionTable, i, 0)), t.Text(t.word(functionTable, i, 1)), t.word(functionTable, i, 2)
+// Names are the texts of a frame. They belong to the index.
+type Names struct {
+	Name, SystemName, Filename []byte
+	StartLine                  uint32
 }
 
-// Text returns a copy of a text.
-func (t *Table) Text(offset uint32) string { return string(t.text(offset)) }
+// Names returns the name of the function of a frame, the one that the linker knows, its file, and the line where it starts.
+func (t *Table) Names(frame Frame) Names {
+	i := int(frame.Function)
+	return Names{t.text(t.word(functionTable, i, 0)), t.text(t.word(functionTable, i, 1)), t.text(frame.File), t.word(functionTable, i, 2)}
+}
 
 func (t *Table) text(offset uint32) []byte {
 	texts := t.tables[textTable]
@@ -131,13 +134,6 @@ func (t *Table) text(offset uint32) []byte {
 	}
 	begin := int(offset) + n
 	return texts[begin : begin+int(size)]
-}
-
-// TextBytes returns the size of the texts of a frame.
-func (t *Table) TextBytes(frame Frame) int64 {
-	i := int(frame.Function)
-	name, systemName := t.text(t.word(functionTable, i, 0)), t.text(t.word(functionTable, i, 1))
-	return int64(len(name) + len(systemName) + len(t.text(frame.File)))
 }
 
 // Bounds returns the lowest address of a range, and the end of the last one.

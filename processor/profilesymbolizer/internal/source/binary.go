@@ -44,8 +44,7 @@ func (b Binary) Normalize() (Binary, bool) {
 	switch b.Kind {
 	case GNU, HTLHash:
 		b.ID = strings.ToLower(b.ID)
-		_, err := hex.DecodeString(b.ID)
-		return b, err == nil && len(b.ID) >= minDigits && len(b.ID) <= maxDigits
+		return b, len(b.ID)%2 == 0 && len(b.ID) >= minDigits && len(b.ID) <= maxDigits && strings.Trim(b.ID, "0123456789abcdef") == ""
 	case Go:
 		return b, b.ID != "" && len(b.ID) <= maxGoID
 	}

@@ -92,7 +92,7 @@ func nameIn(t *testing.T, handle *Handle) (name string) {
 	require.NoError(t, handle.Use(func(table *index.Table) {
 		frames := table.Lookup(nil, elftest.CodeAddress)
 		require.Len(t, frames, 1)
-		name, _, _ = table.Function(frames[0].Function)
+		name = string(table.Names(frames[0]).Name)
 	}))
 	return name
 }

@@ -65,11 +65,11 @@ func (f frame) String() string { return fmt.Sprintf("%s %s:%d", f.function, f.fi
 
 func framesOf(table *index.Table, address uint64, mangled bool) (frames []frame) {
 	for _, f := range table.Lookup(nil, address) {
-		name, systemName, _ := table.Function(f.Function)
+		names := table.Names(f)
 		if mangled {
-			name = systemName
+			names.Name = names.SystemName
 		}
-		frames = append(frames, frame{name, path.Clean(table.Text(f.File)), int(f.Line)})
+		frames = append(frames, frame{string(names.Name), path.Clean(string(names.Filename)), int(f.Line)})
 	}
 	return frames
 }
