@@ -246,7 +246,9 @@ BENCHMARKS := \
 	held:exporter/profileviewexporter:^BenchmarkServerHeld$$:1x \
 	deduplicator:processor/profilededuplicator:^BenchmarkBatch$$/././^op=batch$$:1x \
 	splunk:translator/splunk:.:$(BENCHTIME) $(foreach format,collapsed speedscope perfscript,$(format):translator/text/$(format):.:$(BENCHTIME)) \
-	clients:test/clients:^BenchmarkJFR$$:$(BENCHTIME)
+	clients:test/clients:^BenchmarkJFR$$:$(BENCHTIME) \
+	index:processor/profilesymbolizer/internal/symbols:.:$(BENCHTIME) \
+	names:processor/profilesymbolizer:.:$(BENCHTIME)
 
 field = $(word $(1),$(subst :, ,$(2)))
 # Both are for a tree and one of these.

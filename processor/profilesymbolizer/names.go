@@ -60,15 +60,18 @@ const maxPooled = 4 << 10
 
 // release gives names back to the pool.
 func (n *names) release() {
-	if len(n.texts) > maxPooled {
-		return
+	if len(n.texts) <= maxPooled {
+		n.reset()
+		pool.Put(n)
 	}
+}
+
+func (n *names) reset() {
 	clear(n.known)
 	clear(n.numbers)
 	clear(n.added)
 	clear(n.texts)
 	n.functions, n.texts, n.copies = n.functions[:0], n.texts[:0], strings.Builder{}
-	pool.Put(n)
 }
 
 // number returns the number of a text.

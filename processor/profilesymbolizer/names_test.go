@@ -49,7 +49,8 @@ func TestKnownNames(t *testing.T) {
 
 // Names that are used again have nothing of the message before.
 func TestReusedNames(t *testing.T) {
-	n := &names{known: map[knownFunction]uint32{}, numbers: map[string]int32{}, added: map[function]int32{}}
+	n := pool.Get().(*names)
+	n.reset()
 	for _, name := range []string{"first", "the second one", "\xff"} {
 		d := pprofile.NewProfiles().Dictionary()
 		d.StringTable().Append("")
@@ -58,7 +59,7 @@ func TestReusedNames(t *testing.T) {
 		require.Equal(t, []int32{1}, n.write(d))
 		require.Zero(t, number)
 		assert.Equal(t, []string{"", strings.ToValidUTF8(name, "\uFFFD")}, d.StringTable().AsRaw())
-		n.release()
+		n.reset()
 		require.Empty(t, n.known)
 	}
 }

@@ -70,6 +70,29 @@ func TestNumbers(t *testing.T) {
 	assert.Equal(t, "3.00 s", duration(3e9))
 }
 
+func TestRenderSymbols(t *testing.T) {
+	const message = "BenchmarkMessage 10 700000 ns/op 60000 ns-names/op 10.52 percent\n"
+	res, err := parse(strings.NewReader(message + "BenchmarkIndex/op=llvm-dwarfdump 1 2000000000 ns/op\n" +
+		"BenchmarkIndex/op=build 1 1000000000 ns/op 60 MB/s 241.8 MiB-process 5 B/op 1 allocs/op\nBenchmarkIndex/op=look-up 100 800 ns/op\n"))
+	require.NoError(t, err)
+	var out strings.Builder
+	renderSymbols(&out, res)
+	assert.Contains(t, out.String(), "`llvm-dwarfdump --statistics` | 0.50 | ≤ 3 |\n| the largest memory of that process, MiB | 242 | ≤ 256 |\n"+
+		"| look-ups of random addresses of the file, million per second and core | 1.25 | ≥ 1 |\n"+
+		"| naming the message, % of the time of all else | 10.5 ✗ | ≤ 10 |\n")
+	assert.NotContains(t, out.String(), "not measured")
+
+	res, err = parse(strings.NewReader(message))
+	require.NoError(t, err)
+	out.Reset()
+	renderSymbols(&out, res)
+	assert.NotContains(t, out.String(), "llvm-dwarfdump")
+	assert.Contains(t, out.String(), "\nThe index was not measured: that needs g++, binutils and llvm.\n")
+	out.Reset()
+	renderSymbols(&out, &results{})
+	assert.Empty(t, out.String())
+}
+
 func TestRenderPages(t *testing.T) {
 	res, err := parse(strings.NewReader("BenchmarkServerPages/page=list 10 67000000 ns/op 19000000 B/op 434849 allocs/op\n" +
 		"BenchmarkServerPages/page=flamegraph 1 1500000000 ns/op 5 B/op 1 allocs/op\n" +

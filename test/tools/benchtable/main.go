@@ -57,7 +57,7 @@ type results struct {
 
 // measurement has the values of all repetitions.
 type measurement struct {
-	nanoseconds, bytes, allocations, megabytesPerSecond, samplesPerSecond, perMessage, memoryRatio, held []float64
+	nanoseconds, bytes, allocations, megabytesPerSecond, samplesPerSecond, perMessage, memoryRatio, held, percent []float64
 }
 
 // processors matches the suffix for GOMAXPROCS in a benchmark's name. It is missing if GOMAXPROCS is 1.
@@ -130,8 +130,10 @@ func (res *results) add(name string, pairs []string) error {
 			m.perMessage = append(m.perMessage, value)
 		case "memory-ratio":
 			m.memoryRatio = append(m.memoryRatio, value)
-		case "MiB-held":
+		case "MiB-held", "MiB-process":
 			m.held = append(m.held, value)
+		case "percent":
+			m.percent = append(m.percent, value)
 		}
 	}
 	res.count = max(res.count, len(m.nanoseconds))

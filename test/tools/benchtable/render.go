@@ -84,6 +84,7 @@ func render(res *results, command, goVersion string) (string, error) {
 	renderMergeScale(&out, res)
 	renderBatchMemory(&out, res)
 	renderPages(&out, res)
+	renderSymbols(&out, res)
 	return strings.TrimRight(out.String(), "\n") + "\n", nil
 }
 

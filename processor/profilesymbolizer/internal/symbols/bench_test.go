@@ -4,60 +4,103 @@
 package symbols
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
 
-// benchmarked returns the file to measure: OTELPPROF_SYMBOLS_FILE, or this test, which has Go's table of functions.
-func benchmarked(b *testing.B) string {
+// largeUnits is how many units make a file of about 100 MB.
+const largeUnits = 60
+
+// largeFile compiles a unit and links copies of it, with names of their own.
+func largeFile(b *testing.B) string {
 	b.Helper()
-	if name := os.Getenv("OTELPPROF_SYMBOLS_FILE"); name != "" {
-		return name
+	requirement.Symbolizers(b, "g++", "objcopy", "ld", "llvm-dwarfdump")
+	directory := b.TempDir()
+	run := func(name string, arguments ...string) {
+		out, err := exec.Command(name, arguments...).CombinedOutput()
+		require.NoError(b, err, "%s", out)
 	}
-	name, err := os.Executable()
-	require.NoError(b, err)
+	unit, name := filepath.Join(directory, "unit.o"), filepath.Join(directory, "large.so")
+	run("g++", "-O2", "-g", "-fPIC", "-c", "-o", unit, "testdata/large.cc")
+	link := []string{"-shared", "--unresolved-symbols=ignore-all", "-o", name}
+	for i := range largeUnits {
+		part := filepath.Join(directory, fmt.Sprintf("%d.o", i))
+		run("objcopy", fmt.Sprintf("--prefix-symbols=unit%d_", i), unit, part)
+		link = append(link, part)
+	}
+	run("ld", link...)
 	return name
 }
 
-// BenchmarkBuild makes an index. Run it with: go test -run '^$' -bench Build -benchmem ./internal/symbols.
-func BenchmarkBuild(b *testing.B) {
-	f, err := os.Open(benchmarked(b))
+// BenchmarkIndex makes the index of a file of about 100 MB, and looks random addresses of its code up. The reference is llvm-dwarfdump.
+// MiB-process is the largest memory of the process so far.
+//
+//	go test -run '^$' -bench Index -benchmem -cpu 1 ./internal/symbols
+func BenchmarkIndex(b *testing.B) {
+	name := largeFile(b)
+	f, err := os.Open(name)
 	require.NoError(b, err)
 	defer f.Close()
 	info, err := f.Stat()
 	require.NoError(b, err)
+	b.Run("op=llvm-dwarfdump", func(b *testing.B) {
+		b.SetBytes(info.Size())
+		for b.Loop() {
+			require.NoError(b, exec.Command("llvm-dwarfdump", "--statistics", name).Run())
+		}
+	})
 	out, err := os.Create(filepath.Join(b.TempDir(), "index"))
 	require.NoError(b, err)
 	defer out.Close()
-	b.SetBytes(info.Size())
-	b.ReportAllocs()
-	var most, size int64
-	for b.Loop() {
-		memory := meter.New(0, func(total int64) error {
-			most = max(most, total)
-			return nil
-		})
-		file, err := elffile.Open(f, info.Size(), memory)
+	b.Run("op=build", func(b *testing.B) {
+		b.SetBytes(info.Size())
+		b.ReportAllocs()
+		for b.Loop() {
+			memory := meter.New(0, nil)
+			file, err := elffile.Open(f, info.Size(), memory)
+			require.NoError(b, err)
+			result, err := Build(file, out, memory)
+			require.NoError(b, err)
+			require.Equal(b, index.QualityLines, result.Quality)
+		}
+		b.ReportMetric(largestMemory(b), "MiB-process")
+	})
+	b.Run("op=look-up", func(b *testing.B) {
+		data, err := os.ReadFile(out.Name())
 		require.NoError(b, err)
-		result, err := Build(file, out, memory)
-		require.NoError(b, err)
-		size = result.Bytes
-	}
-	b.ReportMetric(float64(most)/(1<<20), "MiB-reserved")
-	b.ReportMetric(float64(size)/(1<<20), "MiB-index")
+		benchmarkLookups(b, data)
+	})
 }
 
-// BenchmarkLookup looks random addresses of the code up.
-func BenchmarkLookup(b *testing.B) {
-	table, _ := build(b, benchmarked(b))
+// largestMemory is that of this process, in MiB.
+func largestMemory(b *testing.B) float64 {
+	b.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	require.NoError(b, err)
+	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	require.NotNil(b, found)
+	kilobytes, err := strconv.Atoi(string(found[1]))
+	require.NoError(b, err)
+	return float64(kilobytes) / 1024
+}
+
+func benchmarkLookups(b *testing.B, data []byte) {
+	b.Helper()
+	table, err := index.Read(data)
+	require.NoError(b, err)
 	low, high := table.Bounds()
 	random := rand.New(rand.NewPCG(1, 2))
 	list := make([]uint64, 1<<16)
