@@ -9,6 +9,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
@@ -72,10 +74,8 @@ func (r *running) send(t *testing.T, logs plog.Logs) {
 // capture reads a request of testdata/splunk.
 func capture(t *testing.T, name string) plog.Logs {
 	t.Helper()
-	body, err := os.ReadFile(profiletest.Testdata(t, "splunk", name))
-	require.NoError(t, err)
-	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
-	require.NoError(t, err)
+	body := must.Get(os.ReadFile(profiletest.Testdata(t, "splunk", name)))(t)
+	logs := must.Get((&plog.ProtoUnmarshaler{}).UnmarshalLogs(body))(t)
 	return logs
 }
 
@@ -140,11 +140,9 @@ func TestErrorsOfTheNextConsumer(t *testing.T) {
 	for _, failure := range []error{errors.New("queue is full"), consumererror.NewPermanent(errors.New("unreadable"))} {
 		set := connectortest.NewNopSettings(typ)
 		next := consumertest.NewErr(failure)
-		toProfiles, err := NewFactory().CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), next)
-		require.NoError(t, err)
+		toProfiles := must.Get(NewFactory().CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), next))(t)
 		assert.Equal(t, failure, toProfiles.ConsumeLogs(t.Context(), capture(t, python)))
-		toLogs, err := NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), next)
-		require.NoError(t, err)
+		toLogs := must.Get(NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), next))(t)
 		ordinary := plog.NewLogs()
 		ordinary.ResourceLogs().AppendEmpty()
 		addOther(ordinary, "ordinary")

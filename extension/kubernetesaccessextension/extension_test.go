@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -116,8 +118,7 @@ func started(t *testing.T, cfg *Config) (*statusHost, *componenttest.Telemetry, 
 	set := telemetry.NewTelemetrySettings()
 	core, logs := observer.New(zap.InfoLevel)
 	set.Logger = zap.New(core)
-	a, err := newAccess(cfg, set)
-	require.NoError(t, err)
+	a := must.Get(newAccess(cfg, set))(t)
 	host := &statusHost{componenttest.NewNopHost(), make(chan *componentstatus.Event, 100)}
 	require.NoError(t, a.Start(t.Context(), host))
 	t.Cleanup(func() {
@@ -155,8 +156,7 @@ func TestStatus(t *testing.T) {
 	require.ErrorContains(t, host.next(t).Err(), "cannot ask the API server")
 
 	assert.Equal(t, 5, logs.FilterLevelExact(zap.WarnLevel).Len(), "one line for each change")
-	got, err := telemetry.GetMetric("otelcol_extension_kubernetes_access_checks")
-	require.NoError(t, err)
+	got := must.Get(telemetry.GetMetric("otelcol_extension_kubernetes_access_checks"))(t)
 	assert.Len(t, got.Data.(metricdata.Sum[int64]).DataPoints, 3)
 	metrictest.AssertPoints(t, telemetry, "otelcol_extension_kubernetes_access_missing_permissions", []metricdata.DataPoint[int64]{{Value: 0}})
 }
@@ -200,8 +200,7 @@ func TestUnreachable(t *testing.T) {
 func TestAddress(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "2001:db8::1")
 	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
-	endpoint, err := createDefaultConfig().(*Config).endpoint()
-	require.NoError(t, err)
+	endpoint := must.Get(createDefaultConfig().(*Config).endpoint())(t)
 	assert.Equal(t, "https://[2001:db8::1]:443", endpoint)
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -37,16 +39,14 @@ func TestLimitedAnswersOverGRPC(t *testing.T) {
 		"years": {1e6 * time.Hour, maxRetryWait},
 		"short": {time.Second, time.Second},
 	} {
-		answer, err := status.New(codes.Unavailable, strings.Repeat("no\n", 1<<18)).WithDetails(
+		answer := must.Get(status.New(codes.Unavailable, strings.Repeat("no\n", 1<<18)).WithDetails(
 			&errdetails.DebugInfo{Detail: strings.Repeat("x", 1<<18)},
 			&errdetails.RetryInfo{RetryDelay: durationpb.New(test.asked)},
-		)
-		require.NoError(t, err)
+		))(t)
 		next, err := consumer.NewLogs(func(context.Context, plog.Logs) error { return answer.Err() })
 		require.NoError(t, err)
 		r := run(t, nil, next)
-		options, err := r.GetGRPCClientOptions(t.Context())
-		require.NoError(t, err)
+		options := must.Get(r.GetGRPCClientOptions(t.Context()))(t)
 		_, err = plogotlp.NewGRPCClient(r.dial(t, options...)).Export(t.Context(), records(1, 1))
 		got := status.Convert(err)
 		assert.Equal(t, codes.Unavailable, got.Code(), name)
@@ -74,14 +74,10 @@ func TestLimitedAnswersOverHTTP(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}))
 		transport := &http.Transport{DisableKeepAlives: true}
-		wrap, err := new(memoryBudget).GetHTTPRoundTripper(t.Context())
-		require.NoError(t, err)
-		limited, err := wrap(t.Context(), transport)
-		require.NoError(t, err)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, backend.URL, http.NoBody)
-		require.NoError(t, err)
-		response, err := limited.RoundTrip(request)
-		require.NoError(t, err)
+		wrap := must.Get(new(memoryBudget).GetHTTPRoundTripper(t.Context()))(t)
+		limited := must.Get(wrap(t.Context(), transport))(t)
+		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, backend.URL, http.NoBody))(t)
+		response := must.Get(limited.RoundTrip(request))(t)
 		require.NoError(t, response.Body.Close())
 		assert.Equal(t, want, response.Header.Get("Retry-After"), text)
 		assert.EqualValues(t, maxAnswerBytes, transport.MaxResponseHeaderBytes)

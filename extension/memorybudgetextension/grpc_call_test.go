@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
@@ -50,8 +52,7 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 				require.NoError(t, stream.SendMsg(body))
 			}
 			if messages == 1 {
-				counted, err := otlpwire.Count(otlpwire.Logs, body)
-				require.NoError(t, err)
+				counted := must.Get(otlpwire.Count(otlpwire.Logs, body))(t)
 				require.Eventually(t, func() bool {
 					used, _ := r.budget.Used()
 					return used >= memory.MessageFactor*counted
@@ -74,17 +75,13 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 
 // TestCompress: messages that are compressed at a time and one after the other are whole, and have the size of level 1.
 func TestCompress(t *testing.T) {
-	payload, err := os.ReadFile("../../testdata/pprof/cpu.pb.gz")
-	require.NoError(t, err)
-	message, err := inflate.Append(nil, payload, 1<<20)
-	require.NoError(t, err)
+	payload := must.Get(os.ReadFile("../../testdata/pprof/cpu.pb.gz"))(t)
+	message := must.Get(inflate.Append(nil, payload, 1<<20))(t)
 	var fastGzip bytes.Buffer
-	w, err := gzip.NewWriterLevel(&fastGzip, 1)
-	require.NoError(t, err)
+	w := must.Get(gzip.NewWriterLevel(&fastGzip, 1))(t)
 	_, _ = w.Write(message)
 	require.NoError(t, w.Close())
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(1)))
-	require.NoError(t, err)
+	e := must.Get(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(1))))(t)
 	for name, want := range map[string]int{"gzip": fastGzip.Len(), "zstd": len(e.EncodeAll(message, nil))} {
 		var all sync.WaitGroup
 		for range 8 {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -107,17 +109,14 @@ type answer struct {
 // post sends logs over HTTP.
 func (r *running) post(t *testing.T, contentType, encoding string, body []byte) answer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.http+"/v1/logs", bytes.NewReader(body))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.http+"/v1/logs", bytes.NewReader(body)))(t)
 	request.Header.Set("Content-Type", contentType)
 	if encoding != "" {
 		request.Header.Set("Content-Encoding", encoding)
 	}
-	response, err := r.client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(r.client.Do(request))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	return answer{response.StatusCode, text, response.Header}
 }
 
@@ -133,8 +132,7 @@ func (r *running) dial(t *testing.T, options ...grpc.DialOption) *grpc.ClientCon
 func (r *running) connect(t *testing.T, options ...grpc.DialOption) (connection *grpc.ClientConn, closes func()) {
 	t.Helper()
 	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	connection, err := grpc.NewClient(r.grpc, options...)
-	require.NoError(t, err)
+	connection = must.Get(grpc.NewClient(r.grpc, options...))(t)
 	return connection, func() { assert.NoError(t, connection.Close()) }
 }
 
@@ -163,8 +161,7 @@ func records(n, bytes int) plogotlp.ExportRequest {
 
 func marshaled(t *testing.T, request plogotlp.ExportRequest) []byte {
 	t.Helper()
-	body, err := request.MarshalProto()
-	require.NoError(t, err)
+	body := must.Get(request.MarshalProto())(t)
 	return body
 }
 

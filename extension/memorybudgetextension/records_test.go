@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
@@ -32,8 +34,7 @@ func withBudget(t *testing.T, bytes int64) (*memoryBudget, *componenttest.Teleme
 	t.Helper()
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
-	m, err := newMemoryBudget(createDefaultConfig().(*Config), telemetry.NewTelemetrySettings())
-	require.NoError(t, err)
+	m := must.Get(newMemoryBudget(createDefaultConfig().(*Config), telemetry.NewTelemetrySettings()))(t)
 	m.budget = memory.New(bytes, time.Minute)
 	return m, telemetry
 }
@@ -68,8 +69,7 @@ func deepStack(depth, samples int) pprofile.Profiles {
 
 func plainRecord(t *testing.T, pd pprofile.Profiles) []byte {
 	t.Helper()
-	plain, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
-	require.NoError(t, err)
+	plain := must.Get((&pprofile.ProtoMarshaler{}).MarshalProfiles(pd))(t)
 	return plain
 }
 
@@ -78,12 +78,10 @@ func TestRecord(t *testing.T) {
 	t.Parallel()
 	m, _ := withBudget(t, 64<<20)
 	plain := plainRecord(t, listOf(10_000))
-	record, err := m.MarshalProfiles(listOf(10_000))
-	require.NoError(t, err)
+	record := must.Get(m.MarshalProfiles(listOf(10_000)))(t)
 	assert.Less(t, len(record), len(plain)/10)
 	for _, record := range [][]byte{record, plain} {
-		pd, err := m.UnmarshalProfiles(record)
-		require.NoError(t, err)
+		pd := must.Get(m.UnmarshalProfiles(record))(t)
 		assert.Equal(t, plain, plainRecord(t, pd))
 	}
 }
@@ -92,10 +90,8 @@ func TestRecord(t *testing.T) {
 func TestRecordReservation(t *testing.T) {
 	t.Parallel()
 	m, _ := withBudget(t, 64<<20)
-	record, err := m.MarshalProfiles(listOf(10_000))
-	require.NoError(t, err)
-	pd, err := m.UnmarshalProfiles(record)
-	require.NoError(t, err)
+	record := must.Get(m.MarshalProfiles(listOf(10_000)))(t)
+	pd := must.Get(m.UnmarshalProfiles(record))(t)
 	for range 3 {
 		runtime.GC()
 	}
@@ -113,8 +109,7 @@ func TestRecordReservation(t *testing.T) {
 func TestRecordsWait(t *testing.T) {
 	t.Parallel()
 	m, _ := withBudget(t, 6<<20)
-	record, err := m.MarshalProfiles(listOf(25_000))
-	require.NoError(t, err)
+	record := must.Get(m.MarshalProfiles(listOf(25_000)))(t)
 	for range 50 {
 		_, err := m.UnmarshalProfiles(record)
 		require.NoError(t, err)
@@ -156,8 +151,7 @@ func TestRefusedRecords(t *testing.T) {
 	}
 	_, err := m.UnmarshalProfiles(bytes.Repeat([]byte{0xff}, 10))
 	require.ErrorIs(t, err, otlpwire.ErrMalformed)
-	metric, err := telemetry.GetMetric("otelcol_extension_memory_budget_refusals")
-	require.NoError(t, err)
+	metric := must.Get(telemetry.GetMetric("otelcol_extension_memory_budget_refusals"))(t)
 	for reason, count := range map[string]int64{"too_large": 8, "too_deep": 2, "malformed": 1} {
 		assert.Equal(t, count, sumOf(metric, reason), reason)
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/prometheus/common/config"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/discovery/dns"
@@ -71,8 +73,7 @@ func TestShippedConfig(t *testing.T) {
 // TestSchema: config.schema.yaml has the options of the configuration, with their defaults.
 func TestSchema(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("config.schema.yaml")
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile("config.schema.yaml"))(t)
 	var schema struct {
 		Properties map[string]struct {
 			Description string
@@ -95,8 +96,7 @@ func TestSchema(t *testing.T) {
 // TestReadmeKubernetes: each example for Kubernetes finds a container that runs, and none that does not run or ends soon.
 func TestReadmeKubernetes(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("README.md")
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile("README.md"))(t)
 	examples := 0
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		if !strings.Contains(block[1], "kubernetes_sd_configs") {
@@ -106,8 +106,7 @@ func TestReadmeKubernetes(t *testing.T) {
 		values := strings.NewReplacer("${env:SCRAPE_SHARD:-0}", "0|1|2", "${env:K8S_NODE_NAME}", "node-1", "$$", "$").Replace(block[1])
 		var whole struct{ Extensions map[string]map[string]any }
 		require.NoError(t, yaml.Unmarshal([]byte(values), &whole))
-		section, err := yaml.Marshal(whole.Extensions["target_discovery"])
-		require.NoError(t, err)
+		section := must.Get(yaml.Marshal(whole.Extensions["target_discovery"]))(t)
 		running := pod("10.0.0.1:6060", "http", "profiles.grafana.com/cpu.scrape", "true")
 		targets, _ := applied(t, string(section), nil, running)
 		assert.Len(t, targets, 1, block[1])
@@ -145,8 +144,7 @@ func resolved(t *testing.T, text string) (*Config, error) {
 		ProviderFactories: []confmap.ProviderFactory{confmap.NewProviderFactory(func(confmap.ProviderSettings) confmap.Provider { return textProvider{} })},
 	})
 	require.NoError(t, err)
-	conf, err := resolver.Resolve(t.Context())
-	require.NoError(t, err)
+	conf := must.Get(resolver.Resolve(t.Context()))(t)
 	cfg := createDefaultConfig().(*Config)
 	return cfg, conf.Unmarshal(cfg)
 }
@@ -167,8 +165,7 @@ func TestSecretsLikeNumbers(t *testing.T) {
 
 	cfg, err := resolved(t, `http_sd_configs: [{url: "http://a", bearer_token: "0012", http_headers: {X-Scope-OrgID: {values: [7]}}}, {url: "http://a", bearer_token: "${text:}"}]`)
 	require.NoError(t, err)
-	all, err := cfg.mechanisms()
-	require.NoError(t, err)
+	all := must.Get(cfg.mechanisms())(t)
 	client := all[0].config.(*http.SDConfig).HTTPClientConfig
 	assert.EqualValues(t, "0012", client.Authorization.Credentials)
 	assert.Equal(t, []string{"7"}, client.HTTPHeaders.Headers["X-Scope-OrgID"].Values)
@@ -231,8 +228,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		assert.Equal(t, 10, strings.Count(text, "[REDACTED]"), text)
 		assert.Equal(t, 5, strings.Count(text, "shown"), text)
 	}
-	all, err := cfg.mechanisms()
-	require.NoError(t, err)
+	all := must.Get(cfg.mechanisms())(t)
 	first := all[0].config.(*http.SDConfig).HTTPClientConfig
 	assert.EqualValues(t, "s3cret-0", first.BasicAuth.Password)
 	assert.Equal(t, []config.Secret{"s3cret-1", "s3cret-2"}, first.HTTPHeaders.Headers["X-Key"].Secrets)

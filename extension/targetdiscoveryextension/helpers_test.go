@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/discovery/targetgroup"
 	"github.com/stretchr/testify/require"
@@ -165,8 +167,7 @@ func (r *running) count(name, value string) int64 {
 func applied(tb testing.TB, text string, common model.LabelSet, own ...model.LabelSet) (targets []*discovery.Target, made group) {
 	tb.Helper()
 	cfg := configOf(tb, text)
-	rules, err := cfg.rules()
-	require.NoError(tb, err)
+	rules := must.Get(cfg.rules())(tb)
 	made = (&targetDiscovery{cfg: cfg, rules: rules}).apply(context.Background(), &targetgroup.Group{Source: "x", Labels: common, Targets: own}, math.MaxInt, nil)
 	for _, target := range made.targets {
 		targets = append(targets, target)
@@ -177,8 +178,7 @@ func applied(tb testing.TB, text string, common model.LabelSet, own ...model.Lab
 // shipped returns the configuration of the extension in config/scrape-kubernetes.yaml, with values for its variables.
 func shipped(tb testing.TB, variables ...string) string {
 	tb.Helper()
-	content, err := os.ReadFile("../../config/scrape-kubernetes.yaml")
-	require.NoError(tb, err)
+	content := must.Get(os.ReadFile("../../config/scrape-kubernetes.yaml"))(tb)
 	text := strings.NewReplacer(append(variables, "${env:SCRAPE_SHARDS:-1}", "1", "${env:SCRAPE_SHARD:-0}", "0", "$$", "$")...).Replace(string(content))
 	var whole struct {
 		Extensions struct {
@@ -186,7 +186,6 @@ func shipped(tb testing.TB, variables ...string) string {
 		} `yaml:"extensions"`
 	}
 	require.NoError(tb, yaml.Unmarshal([]byte(text), &whole))
-	section, err := yaml.Marshal(whole.Extensions.Discovery)
-	require.NoError(tb, err)
+	section := must.Get(yaml.Marshal(whole.Extensions.Discovery))(tb)
 	return string(section)
 }

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -42,8 +44,7 @@ func start(t *testing.T, most int) (address string, closed *atomic.Int64, begun 
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	served := make(chan error)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -61,8 +62,7 @@ type connection struct {
 
 func connect(t *testing.T, address string) connection {
 	t.Helper()
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
+	c := must.Get((&net.Dialer{}).DialContext(t.Context(), "tcp", address))(t)
 	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
 	t.Cleanup(func() { _ = c.Close() })
 	return connection{c, bufio.NewReader(c)}
@@ -77,8 +77,7 @@ func (c connection) send(t *testing.T, path string) {
 func (c connection) ask(t *testing.T) {
 	t.Helper()
 	c.send(t, "/")
-	answer, err := http.ReadResponse(c.answers, nil)
-	require.NoError(t, err)
+	answer := must.Get(http.ReadResponse(c.answers, nil))(t)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 }
@@ -175,8 +174,7 @@ func TestLargeHeaders(t *testing.T) {
 			c := connect(t, address)
 			_, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", test.header)
 			require.NoError(t, err)
-			answer, err := http.ReadResponse(c.answers, nil)
-			require.NoError(t, err)
+			answer := must.Get(http.ReadResponse(c.answers, nil))(t)
 			defer answer.Body.Close()
 			_, err = io.Copy(io.Discard, answer.Body)
 			require.NoError(t, err)
@@ -201,8 +199,7 @@ func TestShutdownClosesFreshConnections(t *testing.T) {
 			accepted <- struct{}{}
 		}
 	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	for _, text := range []string{"", "GET / HTTP/1.1\r\nHo"} {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -50,12 +52,9 @@ func TestSameHost(t *testing.T) {
 			}
 		})
 	}
-	post, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://a/x", http.NoBody)
-	require.NoError(t, err)
-	get, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a/y", http.NoBody)
-	require.NoError(t, err)
+	post := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://a/x", http.NoBody))(t)
+	get := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a/y", http.NoBody))(t)
 	assert.ErrorIs(t, sameHost(get, []*http.Request{post}), http.ErrUseLastResponse, "the body would stay behind")
-	back, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://a/y", http.NoBody)
-	require.NoError(t, err)
+	back := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://a/y", http.NoBody))(t)
 	assert.ErrorIs(t, sameHost(get, []*http.Request{get, back}), http.ErrUseLastResponse, "it came by TLS")
 }

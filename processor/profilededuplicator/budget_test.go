@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
@@ -41,8 +43,7 @@ func TestHeldIsReserved(t *testing.T) {
 
 				for i, reserved := range []int64{1, 2 * one, 100 * one} {
 					before := f.used()
-					request, err := f.budget.Reserve(t.Context(), reserved)
-					require.NoError(t, err)
+					request := must.Get(f.budget.Reserve(t.Context(), reserved))(t)
 					require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), upload("checkout", byte(i+2), 1)))
 					assert.Equal(t, before+max(reserved, 2*one), f.used(), "it is not reserved again")
 					request.Release()
@@ -62,8 +63,7 @@ func TestHeldCopyIsReserved(t *testing.T) {
 		shared := upload("checkout", 1, 1)
 		shared.MarkReadOnly()
 		held := 2 * size.Of(shared)
-		request, err := f.budget.Reserve(t.Context(), 5000)
-		require.NoError(t, err)
+		request := must.Get(f.budget.Reserve(t.Context(), 5000))(t)
 		require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), shared))
 		assert.EqualValues(t, 5000, request.Bytes())
 		assert.Equal(t, 5000+held, f.used())
@@ -102,8 +102,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 		release()
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 
-		request, err := memory.New(1000, time.Second).Reserve(t.Context(), 1)
-		require.NoError(t, err)
+		request := must.Get(memory.New(1000, time.Second).Reserve(t.Context(), 1))(t)
 		err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), upload("checkout", 3, 1, 2, 3))
 		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.True(t, consumererror.IsPermanent(err))
@@ -117,8 +116,7 @@ func (f *fixture) takeAll(t *testing.T) (release func()) {
 	size, kept := f.budget.Size(), f.budget.Size()/8
 	var others []*memory.Reservation
 	for _, bytes := range []int64{size - kept - f.used(), kept / 4, kept / 4, kept / 4, kept / 4} {
-		other, err := f.budget.Reserve(t.Context(), bytes)
-		require.NoError(t, err)
+		other := must.Get(f.budget.Reserve(t.Context(), bytes))(t)
 		others = append(others, other)
 	}
 	return func() {

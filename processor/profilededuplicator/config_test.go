@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/config/configretry"
@@ -33,13 +35,10 @@ func configOf(section *confmap.Conf) (*Config, error) {
 // load reads an entry of testdata/config.yaml.
 func load(t *testing.T, entry string) *Config {
 	t.Helper()
-	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
-	require.NoError(t, err)
+	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", "config.yaml")))(t)
 	require.True(t, conf.IsSet(entry), entry)
-	section, err := conf.Sub(entry)
-	require.NoError(t, err)
-	cfg, err := configOf(section)
-	require.NoError(t, err)
+	section := must.Get(conf.Sub(entry))(t)
+	cfg := must.Get(configOf(section))(t)
 	return cfg
 }
 
@@ -114,16 +113,14 @@ func TestConfigRetries(t *testing.T) {
 			"wait_for_result": false, "retry_on_failure": map[string]any{"enabled": false},
 		},
 	} {
-		cfg, err := configOf(confmap.NewFromStringMap(map[string]any{"batch": section}))
-		require.NoError(t, err)
+		cfg := must.Get(configOf(confmap.NewFromStringMap(map[string]any{"batch": section})))(t)
 		assert.Equal(t, strings.HasPrefix(retries, "on"), cfg.Batch.Get().RetryConfig.Enabled, retries)
 		assert.Equal(t, !strings.HasSuffix(retries, "none wait"), cfg.Batch.Get().WaitForResult, retries)
 	}
 }
 
 func TestConfigRefuses(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("testdata", "bad_config.yaml"))
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(filepath.Join("testdata", "bad_config.yaml")))(t)
 	var entries []struct {
 		Want    string         `yaml:"want"`
 		Section map[string]any `yaml:"profile_deduplicator"`

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
@@ -64,8 +66,7 @@ type addresses struct{ grpc, http string }
 
 func newAddresses(t *testing.T) addresses {
 	t.Helper()
-	free, err := gateway.FreeAddresses(t.Context(), 2)
-	require.NoError(t, err)
+	free := must.Get(gateway.FreeAddresses(t.Context(), 2))(t)
 	return addresses{free[0], free[1]}
 }
 
@@ -85,14 +86,10 @@ func configure(t *testing.T, at addresses, settings map[string]any) component.Co
 func createAll(t *testing.T, factory xreceiver.Factory, cfg component.Config, sink next) []component.Component {
 	t.Helper()
 	set := receivertest.NewNopSettings(factory.Type())
-	traces, err := factory.CreateTraces(t.Context(), set, cfg, sink)
-	require.NoError(t, err)
-	metrics, err := factory.CreateMetrics(t.Context(), set, cfg, sink)
-	require.NoError(t, err)
-	logs, err := factory.CreateLogs(t.Context(), set, cfg, sink)
-	require.NoError(t, err)
-	profiles, err := factory.CreateProfiles(t.Context(), set, cfg, sink)
-	require.NoError(t, err)
+	traces := must.Get(factory.CreateTraces(t.Context(), set, cfg, sink))(t)
+	metrics := must.Get(factory.CreateMetrics(t.Context(), set, cfg, sink))(t)
+	logs := must.Get(factory.CreateLogs(t.Context(), set, cfg, sink))(t)
+	profiles := must.Get(factory.CreateProfiles(t.Context(), set, cfg, sink))(t)
 	return []component.Component{traces, metrics, logs, profiles}
 }
 
@@ -124,16 +121,13 @@ type answer struct {
 // ask sends a request, and returns the answer without what differs each time.
 func ask(t *testing.T, client *http.Client, method, url string, header map[string]string, body []byte) answer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body)))(t)
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
-	response, err := client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(client.Do(request))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	a := answer{code: response.StatusCode, header: map[string]string{}, body: string(text)}
 	for name := range response.Header {
 		if name != "Date" {
@@ -152,8 +146,7 @@ func newClient(t *testing.T) *http.Client {
 
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
+	c := must.Get((&net.Dialer{}).DialContext(t.Context(), "tcp", address))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

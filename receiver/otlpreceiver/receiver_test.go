@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
@@ -44,8 +46,7 @@ func logs() plog.Logs {
 
 func marshaled(t *testing.T) []byte {
 	t.Helper()
-	body, err := plogotlp.NewExportRequestFromLogs(logs()).MarshalProto()
-	require.NoError(t, err)
+	body := must.Get(plogotlp.NewExportRequestFromLogs(logs()).MarshalProto())(t)
 	return body
 }
 
@@ -144,8 +145,7 @@ func TestHeaders(t *testing.T) {
 			c := dial(t, at.http)
 			_, err := fmt.Fprintf(c, "GET /v1/logs HTTP/1.1\r\nHost: a\r\n%s\r\n", test.header)
 			require.NoError(t, err)
-			response, err := http.ReadResponse(bufio.NewReader(c), nil)
-			require.NoError(t, err)
+			response := must.Get(http.ReadResponse(bufio.NewReader(c), nil))(t)
 			require.NoError(t, response.Body.Close())
 			assert.Equal(t, test.code, response.StatusCode)
 		})
@@ -179,8 +179,7 @@ func TestLifecycle(t *testing.T) {
 // TestTakenPort: if a server cannot listen, each receiver returns the error, and the other server stops.
 func TestTakenPort(t *testing.T) {
 	at := newAddresses(t)
-	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", at.http)
-	require.NoError(t, err)
+	taken := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", at.http))(t)
 	defer taken.Close()
 	for _, p := range createAll(t, NewFactory(), configure(t, at, nil), consumertest.NewNop()) {
 		require.ErrorContains(t, p.Start(t.Context(), componenttest.NewNopHost()), "address already in use")
@@ -260,8 +259,7 @@ func selfSigned(t *testing.T) (certificate, key string) {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	own := server.TLS.Certificates[0]
-	private, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	require.NoError(t, err)
+	private := must.Get(x509.MarshalPKCS8PrivateKey(own.PrivateKey))(t)
 	encode := func(kind string, bytes []byte) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer"
@@ -184,8 +186,7 @@ func TestMetrics(t *testing.T) {
 	profiles := new(consumertest.ProfilesSink)
 	r := run(t, pipelines{profiles: profiles}, nil)
 	send := func(want int, name string) {
-		body, err := os.ReadFile(profiletest.Testdata(t, "splunk", name))
-		require.NoError(t, err)
+		body := must.Get(os.ReadFile(profiletest.Testdata(t, "splunk", name)))(t)
 		status, text := r.post(t, "/v1/logs", protobuf, body)
 		require.Equal(t, want, status, text)
 	}
@@ -202,8 +203,7 @@ func TestMetrics(t *testing.T) {
 	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_events", point(15+1+25))
 	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_samples", point(int64(profiles.SampleCount())))
 	metrictest.AssertObservations(t, r.telemetry, "otelcol_receiver_splunk_log_profile_translate_duration", map[attribute.Set]uint64{*attribute.EmptySet(): 4})
-	bytes, err := r.telemetry.GetMetric("otelcol_receiver_splunk_log_profile_bytes")
-	require.NoError(t, err)
+	bytes := must.Get(r.telemetry.GetMetric("otelcol_receiver_splunk_log_profile_bytes"))(t)
 	forms := map[string]bool{}
 	for _, point := range bytes.Data.(metricdata.Sum[int64]).DataPoints {
 		form, _ := point.Attributes.Value("form")
@@ -220,8 +220,7 @@ func TestMetrics(t *testing.T) {
 // standard returns the value of a metric of the receiver helper, for the receiver whose id has this prefix.
 func (r *running) standard(t *testing.T, name, receiver string) int64 {
 	t.Helper()
-	metric, err := r.telemetry.GetMetric(name)
-	require.NoError(t, err)
+	metric := must.Get(r.telemetry.GetMetric(name))(t)
 	data := metric.Data.(metricdata.Sum[int64]).DataPoints
 	require.Len(t, data, 1)
 	id, _ := data[0].Attributes.Value("receiver")
@@ -251,8 +250,7 @@ func TestOtherRecords(t *testing.T) {
 func TestEmptyRecords(t *testing.T) {
 	sink := new(consumertest.ProfilesSink)
 	r := run(t, pipelines{profiles: sink}, map[string]any{"keep_empty_stacks": false})
-	body, err := os.ReadFile(profiletest.Testdata(t, "splunk", "splunk-otel-java", "text-v1.22-cpu-noframe.pb"))
-	require.NoError(t, err)
+	body := must.Get(os.ReadFile(profiletest.Testdata(t, "splunk", "splunk-otel-java", "text-v1.22-cpu-noframe.pb")))(t)
 	status, _ := r.post(t, "/v1/logs", protobuf, body)
 	assert.Equal(t, 200, status)
 	assert.Empty(t, sink.AllProfiles())

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -47,14 +49,12 @@ type running struct {
 // run starts a receiver, and stops it when the test ends. values is its configuration without the endpoints.
 func run(t *testing.T, next pipelines, values map[string]any) *running {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 2)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 2))(t)
 	conf := confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{
 		"grpc": map[string]any{"endpoint": addresses[0]}, "http": map[string]any{"endpoint": addresses[1]},
 	}})
 	require.NoError(t, conf.Merge(confmap.NewFromStringMap(values)))
-	cfg, err := load(t, conf)
-	require.NoError(t, err)
+	cfg := must.Get(load(t, conf))(t)
 
 	r := &running{grpc: addresses[0], http: addresses[1], telemetry: componenttest.NewTelemetry()}
 	parts := createAll(t, cfg, next, r.telemetry.NewTelemetrySettings())
@@ -100,8 +100,7 @@ func createAll(t *testing.T, cfg *Config, next pipelines, telemetry component.Te
 // dial connects to the receiver's gRPC server.
 func (r *running) dial(t *testing.T) *grpc.ClientConn {
 	t.Helper()
-	connection, err := grpc.NewClient(r.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
+	connection := must.Get(grpc.NewClient(r.grpc, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
 	t.Cleanup(func() { assert.NoError(t, connection.Close()) })
 	return connection
 }
@@ -109,18 +108,15 @@ func (r *running) dial(t *testing.T) *grpc.ClientConn {
 // post sends a message to the receiver's HTTP server.
 func (r *running) post(t *testing.T, path, contentType string, body []byte, headers ...string) (status int, text string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.http+path, bytes.NewReader(body))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.http+path, bytes.NewReader(body)))(t)
 	request.Header.Set("Content-Type", contentType)
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(client.Do(request))(t)
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	answer := must.Get(io.ReadAll(response.Body))(t)
 	return response.StatusCode, string(answer)
 }
 
@@ -132,16 +128,14 @@ const (
 // postLogs sends logs like an agent.
 func (r *running) postLogs(t *testing.T, logs plog.Logs) (status int, text string) {
 	t.Helper()
-	body, err := (&plog.ProtoMarshaler{}).MarshalLogs(logs)
-	require.NoError(t, err)
+	body := must.Get((&plog.ProtoMarshaler{}).MarshalLogs(logs))(t)
 	return r.post(t, "/v1/logs", protobuf, body)
 }
 
 // captures returns the paths of the requests in testdata/splunk with this suffix.
 func captures(t *testing.T, ending string) []string {
 	t.Helper()
-	all, err := filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*"))
-	require.NoError(t, err)
+	all := must.Get(filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*")))(t)
 	var paths []string
 	for _, path := range all {
 		if strings.HasSuffix(path, ending) {
@@ -154,10 +148,8 @@ func captures(t *testing.T, ending string) []string {
 
 func readLogs(t *testing.T, path string) plog.Logs {
 	t.Helper()
-	body, err := os.ReadFile(path)
-	require.NoError(t, err)
-	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
-	require.NoError(t, err)
+	body := must.Get(os.ReadFile(path))(t)
+	logs := must.Get((&plog.ProtoUnmarshaler{}).UnmarshalLogs(body))(t)
 	return logs
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
@@ -56,10 +58,8 @@ func TestJSON(t *testing.T) {
 	sink := new(consumertest.ProfilesSink)
 	r := run(t, pipelines{profiles: sink}, nil)
 	for _, path := range captures(t, ".otlp.json") {
-		body, err := os.ReadFile(path)
-		require.NoError(t, err)
-		logs, err := (&plog.JSONUnmarshaler{}).UnmarshalLogs(body)
-		require.NoError(t, err)
+		body := must.Get(os.ReadFile(path))(t)
+		logs := must.Get((&plog.JSONUnmarshaler{}).UnmarshalLogs(body))(t)
 		want, _ := splunk.NewDecoder(splunk.Options{}).Decode(logs, 0, nil)
 		status, text := r.post(t, "/v1/logs", jsonType, body)
 		assert.Equal(t, 200, status, text)
@@ -162,8 +162,7 @@ func (s *contextSink) ConsumeProfiles(ctx context.Context, profiles pprofile.Pro
 func TestMetadataGoesOn(t *testing.T) {
 	sink := new(contextSink)
 	r := run(t, pipelines{profiles: sink}, map[string]any{"protocols": map[string]any{"http": map[string]any{"include_metadata": true}}})
-	body, err := (&plog.ProtoMarshaler{}).MarshalLogs(pythonLogs(t))
-	require.NoError(t, err)
+	body := must.Get((&plog.ProtoMarshaler{}).MarshalLogs(pythonLogs(t)))(t)
 	status, text := r.post(t, "/v1/logs", protobuf, body, "X-Scope-OrgID", "team-a")
 	require.Equal(t, 200, status, text)
 	assert.Equal(t, []string{"team-a"}, sink.tenants)

@@ -23,6 +23,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,8 +87,7 @@ func chromium(t *testing.T) string {
 // start runs the distribution and returns the addresses of its receiver and its pages.
 func start(t *testing.T) (intake, pages string) {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 3)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 3))(t)
 	gatewaytest.Run(t, gateway.Options{
 		Configs: []string{fmt.Sprintf(config, addresses[0], addresses[1], addresses[2])}, HealthURL: "http://" + addresses[2],
 	})
@@ -96,14 +97,11 @@ func start(t *testing.T) (intake, pages string) {
 // call returns the body of an answer that must be a success.
 func call(t *testing.T, method, target string, body []byte) []byte {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, target, bytes.NewReader(body))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), method, target, bytes.NewReader(body)))(t)
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(client.Do(request))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	require.Less(t, response.StatusCode, 300, "%s: %s", target, text)
 	return text
 }
@@ -181,10 +179,8 @@ func (u *upload) send(t *testing.T, intake string) {
 // own is one of the profiles of testdata/pprof.
 func own(t *testing.T, name string) *profile.Profile {
 	t.Helper()
-	payload, err := os.ReadFile(profiletest.Testdata(t, "pprof", name+".pb.gz"))
-	require.NoError(t, err)
-	p, err := profile.ParseData(payload)
-	require.NoError(t, err)
+	payload := must.Get(os.ReadFile(profiletest.Testdata(t, "pprof", name+".pb.gz")))(t)
+	p := must.Get(profile.ParseData(payload))(t)
 	return p
 }
 
@@ -218,17 +214,14 @@ func TestPage(t *testing.T) {
 // and the repository keeps them for ever.
 func shrinkAll(t *testing.T, directory string) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(directory, "*.png"))
-	require.NoError(t, err)
+	paths := must.Get(filepath.Glob(filepath.Join(directory, "*.png")))(t)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
-		file, err := os.Open(path)
-		require.NoError(t, err)
+		file := must.Get(os.Open(path))(t)
 		picture, err := png.Decode(file)
 		require.NoError(t, file.Close())
 		require.NoError(t, err, path)
-		out, err := os.Create(path)
-		require.NoError(t, err)
+		out := must.Get(os.Create(path))(t)
 		encoder := png.Encoder{CompressionLevel: png.BestCompression}
 		require.NoError(t, encoder.Encode(out, paletted(picture)))
 		require.NoError(t, out.Close())

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -65,8 +67,7 @@ type tester struct {
 // configuration in files that are merged into the rest.
 func start(t *testing.T, receiver string, more ...string) *tester {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 2)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 2))(t)
 	g := &tester{intake: addresses[0], directory: filepath.Join(t.TempDir(), "profiles")}
 	if receiver == "" {
 		receiver = "server: {endpoint: " + g.intake + "}"
@@ -102,8 +103,7 @@ func (g *tester) profiles(t *testing.T, service, kind string) (all []*profile.Pr
 		if filepath.Dir(name) != filepath.Join(service, kind) {
 			continue
 		}
-		file, err := os.Open(filepath.Join(g.directory, name))
-		require.NoError(t, err)
+		file := must.Get(os.Open(filepath.Join(g.directory, name)))(t)
 		p, err := profile.Parse(file)
 		file.Close()
 		require.NoError(t, err)
@@ -201,11 +201,9 @@ const installed = ".node"
 func node(t *testing.T, script string, arguments ...string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(installed, 0o750))
-	files, err := filepath.Glob(filepath.Join("node", "*.js*"))
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(filepath.Join("node", "*.js*")))(t)
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		require.NoError(t, err)
+		content := must.Get(os.ReadFile(file))(t)
 		require.NoError(t, os.WriteFile(filepath.Join(installed, filepath.Base(file)), content, 0o600))
 	}
 	npm.Install(t, installed)

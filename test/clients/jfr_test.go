@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/grafana/jfr-parser/parser"
 	"github.com/grafana/jfr-parser/parser/types"
 	library "github.com/grafana/jfr-parser/pprof"
@@ -30,15 +32,12 @@ import (
 func TestJFR(t *testing.T) {
 	directory, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/grafana/jfr-parser").Output()
 	require.NoError(t, err)
-	paths, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(directory)), "parser/testdata/*.jfr.gz"))
-	require.NoError(t, err)
+	paths := must.Get(filepath.Glob(filepath.Join(strings.TrimSpace(string(directory)), "parser/testdata/*.jfr.gz")))(t)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			compressed, err := os.ReadFile(path)
-			require.NoError(t, err)
-			recording, err := inflate.Append(nil, compressed, 1<<30)
-			require.NoError(t, err)
+			compressed := must.Get(os.ReadFile(path))(t)
+			recording := must.Get(inflate.Append(nil, compressed, 1<<30))(t)
 			ours := ourStacks(t, recording)
 			for name, want := range libraryStacks(t, recording) {
 				if _, both := ours["wall"]; name == "cpu" && both {
@@ -149,8 +148,7 @@ func BenchmarkJFR(b *testing.B) {
 			var labels *library.LabelsSnapshot
 			if r.labels != nil {
 				labels = &library.LabelsSnapshot{}
-				plain, err := inflate.Append(nil, r.labels, 1<<30)
-				require.NoError(b, err)
+				plain := must.Get(inflate.Append(nil, r.labels, 1<<30))(b)
 				require.NoError(b, proto.Unmarshal(plain, labels))
 			}
 			for b.Loop() {
@@ -195,14 +193,11 @@ func denseRecordings() []recording {
 // corpusRecordings are the recordings of real profilers.
 func corpusRecordings(b *testing.B) (recordings []recording) {
 	b.Helper()
-	paths, err := filepath.Glob(filepath.Join(profiletest.Corpus(b), "jfr", "*.jfr.gz"))
-	require.NoError(b, err)
+	paths := must.Get(filepath.Glob(filepath.Join(profiletest.Corpus(b), "jfr", "*.jfr.gz")))(b)
 	require.NotEmpty(b, paths)
 	for _, path := range paths {
-		compressed, err := os.ReadFile(path)
-		require.NoError(b, err)
-		plain, err := inflate.Append(nil, compressed, 1<<30)
-		require.NoError(b, err)
+		compressed := must.Get(os.ReadFile(path))(b)
+		plain := must.Get(inflate.Append(nil, compressed, 1<<30))(b)
 		trunk := strings.TrimSuffix(path, ".jfr.gz")
 		labels, err := os.ReadFile(trunk + ".labels.pb.gz")
 		if !errors.Is(err, os.ErrNotExist) {

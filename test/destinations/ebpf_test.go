@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,11 +57,9 @@ type ebpfGateway struct {
 
 func startEBPF(t *testing.T) *ebpfGateway {
 	t.Helper()
-	config, err := filepath.Abs("../../config/ebpf.yaml")
-	require.NoError(t, err)
+	config := must.Get(filepath.Abs("../../config/ebpf.yaml"))(t)
 	b := startBackends(t)
-	addresses, err := gateway.FreeAddresses(t.Context(), 4)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 4))(t)
 	g := &ebpfGateway{otlp: addresses[0], pages: addresses[2], directory: t.TempDir(), pyroscope: b.push}
 	gatewaytest.Run(t, gateway.Options{
 		Configs:   []string{config, fmt.Sprintf(ebpfChanges, addresses[0], addresses[1], addresses[2], addresses[3], b.http.URL)},
@@ -72,8 +72,7 @@ func startEBPF(t *testing.T) *ebpfGateway {
 // send sends messages as the profiler does.
 func (g *ebpfGateway) send(t *testing.T, messages ...pprofile.Profiles) {
 	t.Helper()
-	connection, err := grpc.NewClient(g.otlp, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
+	connection := must.Get(grpc.NewClient(g.otlp, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
 	defer connection.Close()
 	for _, pd := range messages {
 		_, err := pprofileotlp.NewGRPCClient(connection).Export(t.Context(), pprofileotlp.NewExportRequestFromProfiles(pd))

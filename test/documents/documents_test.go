@@ -13,6 +13,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -111,8 +113,7 @@ func TestComponents(t *testing.T) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(path))(t)
 	return string(content)
 }
 
@@ -175,13 +176,11 @@ func TestSecurityNamesTests(t *testing.T) {
 
 func testsIn(t *testing.T, directory string) string {
 	t.Helper()
-	files, err := filepath.Glob(directory + "/*_test.go")
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(directory + "/*_test.go"))(t)
 	require.NotEmpty(t, files, directory)
 	var all strings.Builder
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		require.NoError(t, err)
+		content := must.Get(os.ReadFile(file))(t)
 		all.Write(content)
 	}
 	return all.String()
@@ -190,8 +189,7 @@ func testsIn(t *testing.T, directory string) string {
 // TestWorkflows: an action is named by the hash of a commit, since its owner can move a tag, and the token of a job may do only
 // what the job says.
 func TestWorkflows(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yaml"))
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yaml")))(t)
 	require.NotEmpty(t, files)
 	pinned := regexp.MustCompile(`uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	for _, file := range files {

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,12 +36,10 @@ func listed(t *testing.T) (names []string) {
 		names = append(names, match[1])
 	}
 	require.NotEmpty(t, names)
-	files, err := filepath.Glob(root + "/*/*/documentation.md")
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(root + "/*/*/documentation.md"))(t)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		link, err := filepath.Rel(root, file)
-		require.NoError(t, err)
+		link := must.Get(filepath.Rel(root, file))(t)
 		assert.Contains(t, text, "](../"+filepath.ToSlash(link)+")")
 		metrics := regexp.MustCompile(`(?m)^### (otelcol_[a-z_]+)$`).FindAllStringSubmatch(read(t, file), -1)
 		require.NotEmpty(t, metrics, file)
@@ -77,15 +77,13 @@ service:
 // does not.
 func TestTelemetryOfARunningGateway(t *testing.T) {
 	binary := gatewaytest.Binary(t)
-	a, err := gateway.FreeAddresses(t.Context(), 5)
-	require.NoError(t, err)
+	a := must.Get(gateway.FreeAddresses(t.Context(), 5))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, port, _ := strings.Cut(a[4], ":")
-	g, err := gateway.Start(ctx, gateway.Options{
+	g := must.Get(gateway.Start(ctx, gateway.Options{
 		Binary: binary, Configs: []string{fmt.Sprintf(running, a[0], a[1], a[2], a[3], port)}, HealthURL: "http://" + a[3],
-	})
-	require.NoError(t, err)
+	}))(t)
 	defer g.Kill()
 	exchange(t, http.MethodPost, "http://"+a[0]+"/v1/pprof?service.name=checkout", []byte(read(t, root+"/testdata/pprof/cpu.pb.gz")))
 
@@ -115,14 +113,11 @@ func TestTelemetryOfARunningGateway(t *testing.T) {
 
 func exchange(t *testing.T, method, url string, body []byte) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body)))(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
-	response, err := client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(client.Do(request))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	require.Equal(t, 2, response.StatusCode/100, string(text))
 	return string(text)
 }
@@ -130,10 +125,8 @@ func exchange(t *testing.T, method, url string, body []byte) string {
 // TestDocumentsNameMetrics: a metric that a document names is listed.
 func TestDocumentsNameMetrics(t *testing.T) {
 	names := listed(t)
-	files, err := filepath.Glob(root + "/*/*/README.md")
-	require.NoError(t, err)
-	pages, err := filepath.Glob(root + "/docs/*.md")
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(root + "/*/*/README.md"))(t)
+	pages := must.Get(filepath.Glob(root + "/docs/*.md"))(t)
 	checked := 0
 	for _, file := range append(append(files, pages...), root+"/README.md") {
 		for _, name := range regexp.MustCompile(`\botelcol_[a-z_]*[a-z]\b`).FindAllString(read(t, file), -1) {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,8 +41,7 @@ type destination struct {
 
 func newDestination(t *testing.T) *destination {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 1)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
 	d := &destination{address: addresses[0], arrived: map[string][][]byte{}}
 	t.Cleanup(d.leave)
 	return d
@@ -48,8 +49,7 @@ func newDestination(t *testing.T) *destination {
 
 func (d *destination) come(t *testing.T) {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", d.address)
-	require.NoError(t, err)
+	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", d.address))(t)
 	server := &http.Server{Handler: http.HandlerFunc(d.take), ReadHeaderTimeout: patience}
 	d.server = server
 	d.served.Go(func() { _ = server.Serve(listener) })
@@ -152,8 +152,7 @@ func TestQueueOnDiskSurvivesKill(t *testing.T) {
 
 func parse(t *testing.T, payload []byte) *profile.Profile {
 	t.Helper()
-	p, err := profile.ParseData(payload)
-	require.NoError(t, err)
+	p := must.Get(profile.ParseData(payload))(t)
 	return p
 }
 
@@ -162,8 +161,7 @@ func parse(t *testing.T, payload []byte) *profile.Profile {
 // and its pages still answer.
 func TestServedProfilesStayWithinMaxMemory(t *testing.T) {
 	const services, limit = 1000, 16 << 20
-	addresses, err := gateway.FreeAddresses(t.Context(), 1)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
 	g := start(t,
 		fmt.Sprintf("yaml:exporters: {profile_view: {endpoint: '%s', max_memory: %d}}", addresses[0], limit),
 		"yaml:service: {pipelines: {profiles: {exporters: [profile_view]}}}")

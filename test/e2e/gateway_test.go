@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -82,8 +84,7 @@ type tester struct {
 // start runs the binary with baseConfig and these values of --config on top, and stops it when the test ends.
 func start(t *testing.T, overrides ...string) *tester {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 4)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 4))(t)
 	_, metricsPort, err := net.SplitHostPort(addresses[1])
 	require.NoError(t, err)
 	g := &tester{
@@ -116,16 +117,13 @@ func (g *tester) post(t *testing.T, suffix string, body []byte, headers ...strin
 
 func (g *tester) send(t *testing.T, method, path string, body []byte, headers ...string) answer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+g.intake+path, bytes.NewReader(body))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), method, "http://"+g.intake+path, bytes.NewReader(body)))(t)
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := g.client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(g.client.Do(request))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	return answer{status: response.StatusCode, header: response.Header, text: string(text)}
 }
 

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -25,8 +27,7 @@ import (
 // serving is a gateway that holds profiles for others to fetch, at an address.
 func serving(t *testing.T) (g *tester, address string) {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 1)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
 	g = start(t,
 		"yaml:exporters: {profile_view: {endpoint: '"+addresses[0]+"'}}",
 		"yaml:service: {pipelines: {profiles: {exporters: [profile_view]}}}")
@@ -38,8 +39,7 @@ func (g *tester) fetch(t *testing.T, target string) []byte {
 	t.Helper()
 	var body []byte
 	require.Eventually(t, func() bool {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
-		require.NoError(t, err)
+		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody))(t)
 		response, err := g.client.Do(request)
 		if err != nil {
 			return false
@@ -64,22 +64,19 @@ func goCommand(t *testing.T, directory string, arguments ...string) string {
 
 // The Collector's authenticators stand before every page, and no other site may read one.
 func TestEndpointAsksWhoIsThere(t *testing.T) {
-	addresses, err := gateway.FreeAddresses(t.Context(), 1)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
 	g := start(t,
 		"yaml:extensions: {bearertokenauth: {token: secret}}",
 		"yaml:exporters: {profile_view: {endpoint: '"+addresses[0]+"', auth: {authenticator: bearertokenauth}}}",
 		"yaml:service: {extensions: [health_check, pprof, bearertokenauth], pipelines: {profiles: {exporters: [profile_view]}}}")
 	for _, path := range []string{"/", "/profiles", "/profiles/a/b", "/pgo/a", "/functions", "/download/svg", "/plain", "/info", "/static/page.js", "/querier.v1.QuerierService/ProfileTypes", "/nowhere"} {
 		for token, allowed := range map[string]bool{"": false, "Bearer wrong": false, "Bearer secret": true} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addresses[0]+path, http.NoBody)
-			require.NoError(t, err)
+			request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addresses[0]+path, http.NoBody))(t)
 			request.Header.Set("Origin", "http://elsewhere.example")
 			if token != "" {
 				request.Header.Set("Authorization", token)
 			}
-			response, err := g.client.Do(request)
-			require.NoError(t, err)
+			response := must.Get(g.client.Do(request))(t)
 			response.Body.Close()
 			assert.Equal(t, allowed, response.StatusCode != http.StatusUnauthorized, "%s with %q: %s", path, token, response.Status)
 			assert.Empty(t, response.Header.Get("Access-Control-Allow-Origin"), path)
@@ -165,8 +162,7 @@ func TestGoBuildTakesThePGO(t *testing.T) {
 	output, err := program.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 
-	payload, err := os.ReadFile(filepath.Join(directory, "cpu.pb.gz"))
-	require.NoError(t, err)
+	payload := must.Get(os.ReadFile(filepath.Join(directory, "cpu.pb.gz")))(t)
 	g.accept(t, "?service.name=busy", payload)
 	pgo := g.fetch(t, address+"/pgo/busy?window=1h")
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "default.pgo"), pgo, 0o600))
@@ -177,8 +173,7 @@ func TestGoBuildTakesThePGO(t *testing.T) {
 // storing is a gateway that has a copy of what its pages show in a directory. more is configuration of the exporter.
 func storing(t *testing.T, directory, more string) (g *tester, pages string) {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 1)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
 	g = start(t,
 		fmt.Sprintf("yaml:exporters: {profile_view: {endpoint: '%s', directory: '%s', tenant: {metadata_key: x-scope-orgid, default: shared}, %s}}", addresses[0], directory, more),
 		"yaml:receivers: {pprof: {server: {include_metadata: true}}}",
@@ -189,11 +184,9 @@ func storing(t *testing.T, directory, more string) (g *tester, pages string) {
 // held returns how many profiles a tenant sees of each service.
 func (g *tester) held(t *testing.T, pages, tenant string) map[string]int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pages+"/profiles", http.NoBody)
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, pages+"/profiles", http.NoBody))(t)
 	request.Header.Set("X-Scope-Orgid", tenant)
-	response, err := g.client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(g.client.Do(request))(t)
 	defer response.Body.Close()
 	var all []struct {
 		Service  string

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -38,8 +40,7 @@ func (l *loaded) sendUntilRefused(t *testing.T) *http.Response {
 	t.Helper()
 	for range 2000 {
 		number := int(l.next.Add(load.Cycle)) - load.Cycle // all of one way, which is the raw one
-		profiles, err := l.uploads.Profiles(number)
-		require.NoError(t, err)
+		profiles := must.Get(l.uploads.Profiles(number))(t)
 		response := l.post(t, number)
 		if response.StatusCode != http.StatusNoContent {
 			// Come again with it later, so that nothing is open.
@@ -53,11 +54,9 @@ func (l *loaded) sendUntilRefused(t *testing.T) *http.Response {
 
 func (l *loaded) post(t *testing.T, number int) *http.Response {
 	t.Helper()
-	request, err := l.uploads.Request(t.Context(), l.Targets, number)
-	require.NoError(t, err)
+	request := must.Get(l.uploads.Request(t.Context(), l.Targets, number))(t)
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	response, err := client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(client.Do(request))(t)
 	response.Body.Close()
 	return response
 }
@@ -119,11 +118,9 @@ func TestQueueCorrupt(t *testing.T) {
 	l.start(t)
 	l.send(t, 10, func(int) {})
 	l.running.Kill()
-	files, err := filepath.Glob(filepath.Join(l.queue, "exporter_otlp_grpc*"))
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(l.queue, "exporter_otlp_grpc*")))(t)
 	require.Len(t, files, 1)
-	content, err := os.ReadFile(files[0])
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(files[0]))(t)
 	for i := range content {
 		content[i] ^= 0x5a
 	}

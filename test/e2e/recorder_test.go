@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -41,8 +43,7 @@ type recorder struct {
 // record starts a recorder before a server at this address.
 func record(t *testing.T, target string, grpc bool) *recorder {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := must.Get(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	r := &recorder{url: "http://" + listener.Addr().String(), grpc: grpc}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!grpc)
@@ -105,8 +106,7 @@ func (r *recorder) logs(t *testing.T) []plog.Logs {
 			require.Zero(t, body[0], "the message is not compressed")
 			body = body[5:] // behind the flag and the length
 		}
-		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
-		require.NoError(t, err)
+		logs := must.Get((&plog.ProtoUnmarshaler{}).UnmarshalLogs(body))(t)
 		all = append(all, logs)
 	}
 	return all
@@ -115,9 +115,8 @@ func (r *recorder) logs(t *testing.T) []plog.Logs {
 // TestLongWait: a backend asks otlp_grpc to wait for a hundred years, with a text of a megabyte. The next attempt is a minute away,
 // and the log stays short.
 func TestLongWait(t *testing.T) {
-	answer, err := status.New(codes.Unavailable, strings.Repeat("come later ", 100_000)).
-		WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(1e6 * time.Hour)})
-	require.NoError(t, err)
+	answer := must.Get(status.New(codes.Unavailable, strings.Repeat("come later ", 100_000)).
+		WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(1e6 * time.Hour)}))(t)
 	backend, err := otlpsink.Start(t.Context(), "127.0.0.1:0", func(context.Context, pprofile.Profiles) error { return answer.Err() })
 	require.NoError(t, err)
 	t.Cleanup(backend.Stop)
@@ -152,11 +151,9 @@ service:
           stream: {attribute_keys: {excluded: [server.address, server.port]}}
 `)
 	for i := range 3 {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.intake+"/", http.NoBody)
-		require.NoError(t, err)
+		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.intake+"/", http.NoBody))(t)
 		request.Host = "invented-" + strconv.Itoa(i)
-		response, err := g.client.Do(request)
-		require.NoError(t, err)
+		response := must.Get(g.client.Do(request))(t)
 		require.NoError(t, response.Body.Close())
 	}
 	text := g.get(t, "http://"+g.metrics+"/metrics")

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,10 +68,8 @@ func (g *tester) readFile(t *testing.T, service string) *profile.Profile {
 		require.NoError(t, err)
 		return len(names) == 1
 	}, patience, patience/1000, "no file of %s", service)
-	content, err := os.ReadFile(names[0])
-	require.NoError(t, err)
-	parsed, err := profile.ParseData(content)
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(names[0]))(t)
+	parsed := must.Get(profile.ParseData(content))(t)
 	require.NoError(t, parsed.CheckValid())
 	return parsed
 }
@@ -77,8 +77,7 @@ func (g *tester) readFile(t *testing.T, service string) *profile.Profile {
 // readProfile returns one of the project's own profiles, as it stands in testdata.
 func readProfile(t *testing.T, name string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(profiletest.Testdata(t, "pprof", name+".pb.gz"))
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(profiletest.Testdata(t, "pprof", name+".pb.gz")))(t)
 	return content
 }
 
@@ -103,8 +102,7 @@ service: {pipelines: {profiles: {processors: [profile_deduplicator]}}}
 	var directories []string
 	for _, file := range g.files(t) {
 		directories = append(directories, path.Dir(file))
-		written, err := time.Parse("20060102T150405.000000000Z", strings.SplitN(path.Base(file), "-", 2)[0])
-		require.NoError(t, err)
+		written := must.Get(time.Parse("20060102T150405.000000000Z", strings.SplitN(path.Base(file), "-", 2)[0]))(t)
 		assert.False(t, written.Before(begin), file)
 	}
 	assert.ElementsMatch(t, []string{"checkout/cpu", "checkout/mem"}, directories)
@@ -116,8 +114,7 @@ func TestOddTimes(t *testing.T) {
 	g := start(t, "yaml:exporters::pprof::file::max_age: 1h",
 		"yaml:processors: {profile_deduplicator: {drop_repeated: {ttl: 1m}}}",
 		"yaml:service::pipelines::profiles::processors: [profile_deduplicator]")
-	parsed, err := profile.ParseData(readProfile(t, "cpu"))
-	require.NoError(t, err)
+	parsed := must.Get(profile.ParseData(readProfile(t, "cpu")))(t)
 	times := map[int64]bool{
 		1: true, // 1970
 		time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC).UnixNano(): true,
@@ -133,10 +130,8 @@ func TestOddTimes(t *testing.T) {
 		}
 	}
 	for _, name := range g.waitForFiles(t, len(times)) {
-		content, err := os.ReadFile(filepath.Join(g.directory, name))
-		require.NoError(t, err)
-		got, err := profile.ParseData(content)
-		require.NoError(t, err)
+		content := must.Get(os.ReadFile(filepath.Join(g.directory, name)))(t)
+		got := must.Get(profile.ParseData(content))(t)
 		assert.True(t, times[got.TimeNanos], "%s has the time %d", name, got.TimeNanos)
 		assert.Equal(t, total(parsed), total(got))
 		delete(times, got.TimeNanos)

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -64,8 +66,7 @@ type splunkTester struct {
 
 func startSplunk(t *testing.T) *splunkTester {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 2)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 2))(t)
 	directory := t.TempDir()
 	s := &splunkTester{
 		grpc:   addresses[0],
@@ -80,16 +81,12 @@ func startSplunk(t *testing.T) *splunkTester {
 // postLogs sends a request that must be taken.
 func (s *splunkTester) postLogs(t *testing.T, logs plog.Logs) {
 	t.Helper()
-	body, err := (&plog.ProtoMarshaler{}).MarshalLogs(logs)
-	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.http+"/v1/logs", bytes.NewReader(body))
-	require.NoError(t, err)
+	body := must.Get((&plog.ProtoMarshaler{}).MarshalLogs(logs))(t)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.http+"/v1/logs", bytes.NewReader(body)))(t)
 	request.Header.Set("Content-Type", "application/x-protobuf")
-	response, err := s.client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(s.client.Do(request))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	require.Equal(t, http.StatusOK, response.StatusCode, string(text))
 }
 
@@ -99,10 +96,8 @@ func (s *splunkTester) eventsOfService(t *testing.T, service string) events {
 	got := events{}
 	for _, name := range s.files(t) {
 		if strings.HasPrefix(name, service+string(filepath.Separator)) {
-			content, err := os.ReadFile(filepath.Join(s.directory, name))
-			require.NoError(t, err)
-			parsed, err := profile.ParseData(content)
-			require.NoError(t, err)
+			content := must.Get(os.ReadFile(filepath.Join(s.directory, name)))(t)
+			parsed := must.Get(profile.ParseData(content))(t)
 			got.addPprof(t, parsed)
 		}
 	}
@@ -113,14 +108,11 @@ func (s *splunkTester) eventsOfService(t *testing.T, service string) events {
 // weight, time, thread, trace and span, as google/pprof reads them in the record.
 func TestSplunkRecordsComeBack(t *testing.T) {
 	s := startSplunk(t)
-	paths, err := filepath.Glob(profiletest.Testdata(t, "splunk", "*", "*.pb"))
-	require.NoError(t, err)
+	paths := must.Get(filepath.Glob(profiletest.Testdata(t, "splunk", "*", "*.pb")))(t)
 	files, services := 0, map[string]events{}
 	for i, path := range paths {
-		body, err := os.ReadFile(path)
-		require.NoError(t, err)
-		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
-		require.NoError(t, err)
+		body := must.Get(os.ReadFile(path))(t)
+		logs := must.Get((&plog.ProtoUnmarshaler{}).UnmarshalLogs(body))(t)
 		want := events{}
 		records := want.addLogs(t, logs)
 		if records == 0 {
@@ -153,8 +145,7 @@ func (s *splunkTester) waitForText(t *testing.T, path string, texts ...string) {
 
 func readText(t *testing.T, path string) string {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(path))(t)
 	return string(content)
 }
 
@@ -236,8 +227,7 @@ func checkCounts(t *testing.T, s *splunkTester, sent []plog.Logs, got events) {
 	said, samples, frames := map[string]int64{}, int64(0), int64(0)
 	for _, logs := range sent {
 		for _, record := range logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
-			count, err := strconv.ParseInt(attribute(record, "profiling.data.total.frame.count"), 10, 64)
-			require.NoError(t, err)
+			count := must.Get(strconv.ParseInt(attribute(record, "profiling.data.total.frame.count"), 10, 64))(t)
 			kind := attribute(record, "profiling.data.type")
 			said[kind] += count
 			if kind == "cpu" {

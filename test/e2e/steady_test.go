@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -134,13 +136,10 @@ func uploadUntilAccepted(client *http.Client, target string, payload []byte) err
 // get returns the text behind a URL that must answer 200.
 func (g *tester) get(t *testing.T, url string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	require.NoError(t, err)
-	response, err := g.client.Do(request)
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
+	response := must.Get(g.client.Do(request))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	require.Equal(t, http.StatusOK, response.StatusCode, string(text))
 	return string(text)
 }
@@ -234,7 +233,6 @@ func (g *tester) liveHeap(t *testing.T) int64 {
 // process is what the system says of the gateway.
 func (g *tester) process(t *testing.T) gateway.Process {
 	t.Helper()
-	p, err := g.Process()
-	require.NoError(t, err)
+	p := must.Get(g.Process())(t)
 	return p
 }

@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,25 +57,19 @@ func TestFilter(t *testing.T) {
 // file reads the only file that the gateway has written.
 func (g *tester) file(t *testing.T) *profile.Profile {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(g.directory, "profiles", "*", "*", "*.pb.gz"))
-	require.NoError(t, err)
+	paths := must.Get(filepath.Glob(filepath.Join(g.directory, "profiles", "*", "*", "*.pb.gz")))(t)
 	require.Len(t, paths, 1)
-	content, err := os.ReadFile(paths[0])
-	require.NoError(t, err)
-	p, err := profile.ParseData(content)
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(paths[0]))(t)
+	p := must.Get(profile.ParseData(content))(t)
 	return p
 }
 
 func (g *tester) get(t *testing.T, address string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, http.NoBody)
-	require.NoError(t, err)
-	answer, err := g.client.Do(request)
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, http.NoBody))(t)
+	answer := must.Get(g.client.Do(request))(t)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
+	body := must.Get(io.ReadAll(answer.Body))(t)
 	return string(body)
 }
 
@@ -148,8 +144,7 @@ func TestTenant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tenants := &tenantSink{of: map[string]string{}}
-			sink, err := otlpsink.Start(t.Context(), "127.0.0.1:0", tenants.take)
-			require.NoError(t, err)
+			sink := must.Get(otlpsink.Start(t.Context(), "127.0.0.1:0", tenants.take))(t)
 			t.Cleanup(sink.Stop)
 			g := start(t, test.extensions, example(t, "Passing the tenant on"), test.queue, "yaml:exporters: {otlp_grpc: {endpoint: '"+sink.Address()+"'}}")
 			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=checkout", "X-Scope-OrgID", "shop"))
@@ -195,8 +190,7 @@ const (
 
 func readPage(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile(page))(t)
 	return string(text)
 }
 
@@ -231,8 +225,7 @@ service:
 // service::extensions.
 func start(t *testing.T, extensions string, configs ...string) *tester {
 	t.Helper()
-	addresses, err := gateway.FreeAddresses(t.Context(), 3)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 3))(t)
 	_, metricsPort, err := net.SplitHostPort(addresses[2])
 	require.NoError(t, err)
 	g := &tester{
@@ -249,15 +242,13 @@ func start(t *testing.T, extensions string, configs ...string) *tester {
 // upload sends a profile of testdata and returns the status of the answer. headers are pairs of names and values.
 func (g *tester) upload(t *testing.T, name, query string, headers ...string) int {
 	t.Helper()
-	body, err := os.ReadFile(profiletest.Testdata(t, "pprof", name))
-	require.NoError(t, err)
+	body := must.Get(os.ReadFile(profiletest.Testdata(t, "pprof", name)))(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+g.address+"/v1/pprof?"+query, bytes.NewReader(body))
 	require.NoError(t, err)
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	answer, err := g.client.Do(request)
-	require.NoError(t, err)
+	answer := must.Get(g.client.Do(request))(t)
 	require.NoError(t, answer.Body.Close())
 	return answer.StatusCode
 }

@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -82,8 +84,7 @@ func runStatements(t *testing.T, statements []string) {
 	assert.NotContains(t, attributes, "host.ip")
 	assert.Equal(t, "renamed", resource.ScopeProfiles().At(0).Scope().Name())
 	for _, p := range resource.ScopeProfiles().At(0).Profiles().All() {
-		of, err := pprofile.FromAttributeIndices(got[0].Dictionary().AttributeTable(), p, got[0].Dictionary())
-		require.NoError(t, err)
+		of := must.Get(pprofile.FromAttributeIndices(got[0].Dictionary().AttributeTable(), p, got[0].Dictionary()))(t)
 		assert.Equal(t, "eu", of.AsRaw()["region"])
 		assert.Equal(t, "pprof", p.OriginalPayloadFormat())
 	}
@@ -92,15 +93,14 @@ func runStatements(t *testing.T, statements []string) {
 // transform returns a configuration with these statements. An error in one of them makes the upload fail.
 func transform(t *testing.T, statements ...string) string {
 	t.Helper()
-	config, err := yaml.Marshal(map[string]any{
+	config := must.Get(yaml.Marshal(map[string]any{
 		"receivers":  map[string]any{"pprof": map[string]any{"server": map[string]any{"endpoint": "127.0.0.1:0"}}},
 		"processors": map[string]any{"transform": map[string]any{"error_mode": "propagate", "profile_statements": statements}},
 		"exporters":  map[string]any{"debug": nil},
 		"service": map[string]any{"pipelines": map[string]any{"profiles": map[string]any{
 			"receivers": []string{"pprof"}, "processors": []string{"transform"}, "exporters": []string{"debug"},
 		}}},
-	})
-	require.NoError(t, err)
+	}))(t)
 	return "yaml:" + string(config)
 }
 
@@ -112,8 +112,7 @@ type issuer struct {
 
 func startIssuer(t *testing.T) *issuer {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
+	key := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	i := &issuer{key: key}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
@@ -142,22 +141,18 @@ func (i *issuer) token(t *testing.T, key *rsa.PrivateKey, change map[string]any)
 		"exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
 	}
 	maps.Copy(claims, change)
-	header, err := json.Marshal(map[string]string{"alg": "RS256", "kid": "1", "typ": "JWT"})
-	require.NoError(t, err)
-	body, err := json.Marshal(claims)
-	require.NoError(t, err)
+	header := must.Get(json.Marshal(map[string]string{"alg": "RS256", "kid": "1", "typ": "JWT"}))(t)
+	body := must.Get(json.Marshal(claims))(t)
 	signed := encode(header) + "." + encode(body)
 	sum := sha256.Sum256([]byte(signed))
-	signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
-	require.NoError(t, err)
+	signature := must.Get(rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:]))(t)
 	return "Bearer " + signed + "." + encode(signature)
 }
 
 func TestOIDC(t *testing.T) {
 	t.Parallel()
 	i := startIssuer(t)
-	other, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
+	other := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	g := start(t, ", oidc", example(t, "Checking tokens"),
 		"yaml:extensions::oidc::providers: [{issuer_url: '"+i.server.URL+"', audience: profiles, username_claim: email}]")
 	assert.Equal(t, http.StatusUnauthorized, g.upload(t, "cpu.pb.gz", "service.name=nobody"))

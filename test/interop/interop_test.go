@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -66,8 +68,7 @@ service:
 // gateway. At a receiver of each version it is what was sent. The gateway refuses only the JSON of v0.159.
 func TestVersions(t *testing.T) {
 	peers := buildPeers(t)
-	addresses, err := gateway.FreeAddresses(t.Context(), 5+2*len(versions))
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 5+2*len(versions)))(t)
 	receivers := map[string]*receiving{}
 	var exporters strings.Builder
 	var names []string
@@ -125,8 +126,7 @@ func run(t *testing.T, configuration, health string) {
 // message is a profile with labels and links, of a service with attributes of several kinds.
 func message(t *testing.T, service string) pprofile.Profiles {
 	t.Helper()
-	payload, err := os.ReadFile("../../testdata/pprof/labelled.pb.gz")
-	require.NoError(t, err)
+	payload := must.Get(os.ReadFile("../../testdata/pprof/labelled.pb.gz"))(t)
 	resource := pcommon.NewMap()
 	resource.PutStr("service.name", service)
 	resource.PutInt("process.pid", 42)
@@ -143,8 +143,7 @@ func asJSON(t *testing.T, message pprofile.Profiles) []byte {
 	t.Helper()
 	written := pprofile.NewProfiles()
 	message.CopyTo(written)
-	text, err := (&pprofile.JSONMarshaler{}).MarshalProfiles(written)
-	require.NoError(t, err)
+	text := must.Get((&pprofile.JSONMarshaler{}).MarshalProfiles(written))(t)
 	return text
 }
 
@@ -202,10 +201,8 @@ func receive(t *testing.T, program, grpcAddress, httpAddress string) *receiving 
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	command := exec.CommandContext(ctx, program, "receive", grpcAddress, httpAddress)
-	stdin, err := command.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := command.StdoutPipe()
-	require.NoError(t, err)
+	stdin := must.Get(command.StdinPipe())(t)
+	stdout := must.Get(command.StdoutPipe())(t)
 	require.NoError(t, command.Start())
 	r := &receiving{}
 	var reading sync.WaitGroup

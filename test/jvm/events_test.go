@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -23,14 +25,12 @@ import (
 // JDK the test is skipped, but not in CI.
 func jdks(t *testing.T) (directories []string) {
 	t.Helper()
-	found, err := filepath.Glob("/usr/lib/jvm/*/bin/jfr")
-	require.NoError(t, err)
+	found := must.Get(filepath.Glob("/usr/lib/jvm/*/bin/jfr"))(t)
 	if path, err := exec.LookPath("jfr"); err == nil {
 		found = append(found, path)
 	}
 	for _, path := range found {
-		path, err := filepath.EvalSymlinks(path)
-		require.NoError(t, err)
+		path := must.Get(filepath.EvalSymlinks(path))(t)
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), "javac")); err == nil && !slices.Contains(directories, filepath.Dir(path)) {
 			directories = append(directories, filepath.Dir(path))
 		}
@@ -45,8 +45,7 @@ func jdks(t *testing.T) (directories []string) {
 // record runs the program and returns the path of its recording.
 func record(t *testing.T, jdk string) string {
 	t.Helper()
-	settings, err := filepath.Abs("testdata/busy.jfc")
-	require.NoError(t, err)
+	settings := must.Get(filepath.Abs("testdata/busy.jfc"))(t)
 	directory := t.TempDir()
 	path := filepath.Join(directory, "busy.jfr")
 	run(t, filepath.Join(jdk, "javac"), "-d", directory, "testdata/Busy.java")
@@ -132,8 +131,7 @@ func sumOf(events []event, value func(e *event) int64) (sum int64) {
 // duration reads a duration as Java prints it: PT0.02S.
 func duration(t *testing.T, text string) int64 {
 	t.Helper()
-	d, err := time.ParseDuration(strings.ToLower(strings.TrimPrefix(text, "PT")))
-	require.NoError(t, err)
+	d := must.Get(time.ParseDuration(strings.ToLower(strings.TrimPrefix(text, "PT"))))(t)
 	return int64(d)
 }
 

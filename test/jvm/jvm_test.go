@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/pierrec/lz4/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,13 +45,11 @@ func startReceiver(t *testing.T) (url string, received func() pprofile.Profiles)
 		return nil
 	})
 	require.NoError(t, err)
-	addresses, err := gateway.FreeAddresses(t.Context(), 1)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
 	factory := pprofreceiver.NewFactory()
 	cfg := factory.CreateDefaultConfig()
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{"server": map[string]any{"endpoint": addresses[0]}}).Unmarshal(cfg))
-	receiver, err := factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, next)
-	require.NoError(t, err)
+	receiver := must.Get(factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, next))(t)
 	require.NoError(t, receiver.Start(t.Context(), componenttest.NewNopHost()))
 	t.Cleanup(func() { assert.NoError(t, receiver.Shutdown(context.WithoutCancel(t.Context()))) })
 	return "http://" + addresses[0], func() pprofile.Profiles { return <-messages }
@@ -67,13 +67,10 @@ func post(t *testing.T, url string, files map[string][]byte) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, form.Close())
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, &body)
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, url, &body))(t)
 	request.Header.Set("Content-Type", form.FormDataContentType())
-	answer, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
+	answer := must.Get(http.DefaultClient.Do(request))(t)
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode, string(text))
 }
@@ -88,8 +85,7 @@ func TestJVM(t *testing.T) {
 func testJVM(t *testing.T, jdk string) {
 	t.Helper()
 	path := record(t, jdk)
-	recording, err := os.ReadFile(path)
-	require.NoError(t, err)
+	recording := must.Get(os.ReadFile(path))(t)
 	want := printed(t, jdk, path, "jdk.ExecutionSample", "jdk.ObjectAllocationInNewTLAB", "jdk.ObjectAllocationOutsideTLAB",
 		"jdk.ObjectAllocationSample", "jdk.JavaMonitorEnter", "jdk.NativeMethodSample", "jdk.CPUTimeSample", "jdk.ActiveSetting")
 	url, received := startReceiver(t)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 
@@ -51,8 +53,7 @@ func allUploads(t *testing.T) []upload {
 	t.Helper()
 	var payloads [][]byte
 	for _, name := range []string{"cpu", "goroutine", "mutex", "block", "labelled"} {
-		content, err := os.ReadFile("../../testdata/pprof/" + name + ".pb.gz")
-		require.NoError(t, err)
+		content := must.Get(os.ReadFile("../../testdata/pprof/" + name + ".pb.gz"))(t)
 		payloads = append(payloads, content)
 	}
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
@@ -153,10 +154,8 @@ func TestServicesMeetInOnePartition(t *testing.T) {
 	byService, used := map[string]map[int32]bool{}, map[int32]bool{}
 	records := ts.records(t)
 	for _, record := range records {
-		plain, err := inflate.Append(nil, record.Value, 20<<20)
-		require.NoError(t, err)
-		message, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain)
-		require.NoError(t, err)
+		plain := must.Get(inflate.Append(nil, record.Value, 20<<20))(t)
+		message := must.Get((&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain))(t)
 		require.NoError(t, profiletest.CheckOptions{AllowAttributeStrings: true, Deduplicated: true}.Check(message))
 		for _, resource := range message.ResourceProfiles().All() {
 			service, _ := resource.Resource().Attributes().Get("service.name")

@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -41,8 +43,7 @@ const (
 // block returns the text between fences that follows a part of a document.
 func block(t *testing.T, document, after string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../" + document)
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile("../../" + document))(t)
 	_, below, found := strings.Cut(string(text), after)
 	require.True(t, found, after)
 	match := regexp.MustCompile("(?s)```[a-z]*\n(.*?)```").FindStringSubmatch(below)
@@ -69,10 +70,8 @@ func get(t assert.TestingT, address string) (status int, text string) {
 func TestEBPFNames(t *testing.T) {
 	t.Parallel()
 	api := startAPIServer(t)
-	config, err := filepath.Abs("../../config/ebpf.yaml")
-	require.NoError(t, err)
-	addresses, err := gateway.FreeAddresses(t.Context(), 4)
-	require.NoError(t, err)
+	config := must.Get(filepath.Abs("../../config/ebpf.yaml"))(t)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 4))(t)
 	_, metricsPort, err := net.SplitHostPort(addresses[3])
 	require.NoError(t, err)
 	directory := t.TempDir()
@@ -136,8 +135,7 @@ func send(t *testing.T, address string, containers ...string) {
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	api := startAPIServer(t)
-	addresses, err := gateway.FreeAddresses(t.Context(), 2)
-	require.NoError(t, err)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 2))(t)
 	section := strings.ReplaceAll(block(t, "extension/kubernetesaccessextension/README.md", "\n## Health\n"), "${env:MY_POD_IP}:13133", addresses[0])
 	gatewaytest.Run(t, gateway.Options{
 		Configs: []string{

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -56,8 +58,7 @@ type desk struct{ intake, pages, directory string }
 
 // TestFiles uploads each file to one gateway.
 func TestFiles(t *testing.T) {
-	a, err := gateway.FreeAddresses(t.Context(), 4)
-	require.NoError(t, err)
+	a := must.Get(gateway.FreeAddresses(t.Context(), 4))(t)
 	d := &desk{intake: "http://" + a[0] + "/v1/pprof", pages: "http://" + a[1] + "/", directory: t.TempDir()}
 	gatewaytest.Run(t, gateway.Options{
 		Configs: []string{
@@ -82,12 +83,10 @@ func TestFiles(t *testing.T) {
 			}
 			require.Equal(t, http.StatusNoContent, status, string(answer))
 			for _, kind := range file.kinds {
-				found, err := filepath.Glob(filepath.Join(d.directory, "profiles", service, kind, "*.pb.gz"))
-				require.NoError(t, err)
+				found := must.Get(filepath.Glob(filepath.Join(d.directory, "profiles", service, kind, "*.pb.gz")))(t)
 				assert.NotEmpty(t, found, kind)
 			}
-			all, err := os.ReadDir(filepath.Join(d.directory, "profiles", service))
-			require.NoError(t, err)
+			all := must.Get(os.ReadDir(filepath.Join(d.directory, "profiles", service)))(t)
 			for _, directory := range all {
 				assert.True(t, file.kinds[0] == "*" || slices.Contains(append(file.perhaps, file.kinds...), directory.Name()), directory.Name())
 			}
@@ -203,15 +202,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(path))(t)
 	return string(content)
 }
 
 // absolute returns the path of a file of the repository.
 func absolute(t *testing.T, path string) string {
 	t.Helper()
-	found, err := filepath.Abs(filepath.Join(root, path))
-	require.NoError(t, err)
+	found := must.Get(filepath.Abs(filepath.Join(root, path)))(t)
 	return found
 }

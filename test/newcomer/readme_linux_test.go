@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -105,8 +107,7 @@ func runReadme(t *testing.T) {
 func clone(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
-	entries, err := os.ReadDir(root)
-	require.NoError(t, err)
+	entries := must.Get(os.ReadDir(root))(t)
 	for _, entry := range entries {
 		switch name := entry.Name(); name {
 		case "_build", ".tools", ".git", "profiles":
@@ -114,8 +115,7 @@ func clone(t *testing.T) string {
 			require.NoError(t, os.Symlink(absolute(t, name), filepath.Join(directory, name)))
 		}
 	}
-	binary, err := filepath.Abs(gatewaytest.Binary(t))
-	require.NoError(t, err)
+	binary := must.Get(filepath.Abs(gatewaytest.Binary(t)))(t)
 	for _, file := range [][2]string{{".tools/builder", ""}, {"_build/modules", ""}, {"_build/otelcol-pprof", "#!/bin/sh\nexec '" + binary + "' \"$@\"\n"}} {
 		path := filepath.Join(directory, file[0])
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -179,8 +179,7 @@ func serveOwnProgram(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	var listening net.ListenConfig
-	listener, err := listening.Listen(t.Context(), "tcp", "localhost:6060")
-	require.NoError(t, err)
+	listener := must.Get(listening.Listen(t.Context(), "tcp", "localhost:6060"))(t)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
@@ -192,8 +191,7 @@ func serveOwnProgram(t *testing.T) {
 
 func get(t *testing.T, address string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))(t)
 	request.Close = true
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -210,11 +208,9 @@ func get(t *testing.T, address string) string {
 // raiseLoopback makes the loopback of a new network namespace work.
 func raiseLoopback(t *testing.T) {
 	t.Helper()
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
-	require.NoError(t, err)
+	socket := must.Get(unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0))(t)
 	defer func() { assert.NoError(t, unix.Close(socket)) }()
-	loopback, err := unix.NewIfreq("lo")
-	require.NoError(t, err)
+	loopback := must.Get(unix.NewIfreq("lo"))(t)
 	loopback.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	require.NoError(t, unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, loopback))
 }

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -59,13 +61,11 @@ func certificate() *x509.Certificate {
 // sign makes a key and its certificate; without a parent's key the certificate signs itself.
 func sign(t *testing.T, template, parent *x509.Certificate, by *ecdsa.PrivateKey) (*ecdsa.PrivateKey, []byte) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	if by == nil {
 		by = key
 	}
-	signed, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
-	require.NoError(t, err)
+	signed := must.Get(x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by))(t)
 	return key, signed
 }
 
@@ -85,8 +85,7 @@ func (a authority) files(t *testing.T, c tls.Certificate) (certificate, key, ca 
 		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600))
 		return path
 	}
-	private, err := x509.MarshalECPrivateKey(c.PrivateKey.(*ecdsa.PrivateKey))
-	require.NoError(t, err)
+	private := must.Get(x509.MarshalECPrivateKey(c.PrivateKey.(*ecdsa.PrivateKey)))(t)
 	return write("tls.crt", "CERTIFICATE", c.Certificate[0]), write("tls.key", "EC PRIVATE KEY", private),
 		write("ca.crt", "CERTIFICATE", a.certificate.Raw)
 }
@@ -149,8 +148,7 @@ func indented(lines []string, by int) string {
 // start runs the gateway. settings are lines of YAML that each listener has, and more is configuration besides.
 func start(t *testing.T, settings []string, more ...string) *tester {
 	t.Helper()
-	a, err := gateway.FreeAddresses(t.Context(), 5)
-	require.NoError(t, err)
+	a := must.Get(gateway.FreeAddresses(t.Context(), 5))(t)
 	g := &tester{pprof: a[0], http: a[1], grpc: a[2], pages: a[3], directory: t.TempDir()}
 	four, six, eight := indented(settings, 4), indented(settings, 6), indented(settings, 8)
 	g.Gateway = gatewaytest.Run(t, gateway.Options{

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -26,8 +28,7 @@ import (
 
 func sample(t *testing.T) []byte {
 	t.Helper()
-	content, err := os.ReadFile("../../testdata/pprof/cpu.pb.gz")
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile("../../testdata/pprof/cpu.pb.gz"))(t)
 	return content
 }
 
@@ -116,8 +117,7 @@ const (
 // knock calls each listener once and tells what each said.
 func (g *tester) knock(t *testing.T, c caller) map[string]string {
 	t.Helper()
-	request, err := pprofileotlp.NewExportRequestFromProfiles(pprofile.NewProfiles()).MarshalProto()
-	require.NoError(t, err)
+	request := must.Get(pprofileotlp.NewExportRequestFromProfiles(pprofile.NewProfiles()).MarshalProto())(t)
 	return map[string]string{
 		"receiver pprof":                    c.http(t, http.MethodPost, g.pprof+"/v1/pprof?service.name=checkout", sample(t)),
 		"receiver splunk_log_profile, HTTP": c.http(t, http.MethodPost, g.http+"/v1development/profiles", request),
@@ -140,8 +140,7 @@ func (c caller) http(t *testing.T, method, address string, body []byte) string {
 	if c.tls != nil {
 		scheme = "https://"
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, scheme+address, bytes.NewReader(body))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), method, scheme+address, bytes.NewReader(body)))(t)
 	request.Header.Set("Content-Type", "application/x-protobuf")
 	if c.authorization != "" {
 		request.Header.Set("Authorization", c.authorization)

@@ -19,6 +19,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,8 +34,7 @@ const hostile = "../x\n2026-01-01T00:00:00Z\terror\tforged\r\x1b[2J\x00\u202e\u2
 // TestNothingRaw sends that text wherever a sender may put one, and looks at all that the gateway makes of it.
 func TestNothingRaw(t *testing.T) {
 	g := start(t, nil)
-	p, err := profile.ParseData(sample(t))
-	require.NoError(t, err)
+	p := must.Get(profile.ParseData(sample(t)))(t)
 	p.SampleType[0].Type = hostile
 	p.DefaultSampleType = hostile
 	for _, f := range p.Function {
@@ -97,8 +98,7 @@ func assertTameLog(t *testing.T, log string) {
 // TestHostileBackend: what a backend answers reaches the log in the same way.
 func TestHostileBackend(t *testing.T) {
 	var listen net.ListenConfig
-	backend, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	backend := must.Get(listen.Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer backend.Close()
 	go func() {
 		for {
@@ -134,23 +134,19 @@ func splunkRecord(t *testing.T) []byte {
 	record.Attributes().PutStr("profiling.data.format", "pprof-gzip-base64")
 	record.Attributes().PutStr("profiling.data.type", "cpu")
 	record.Body().SetStr(text)
-	request, err := plogotlp.NewExportRequestFromLogs(logs).MarshalProto()
-	require.NoError(t, err)
+	request := must.Get(plogotlp.NewExportRequestFromLogs(logs).MarshalProto())(t)
 	return request
 }
 
 func (g *tester) send(t *testing.T, method, address string, body []byte) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address, bytes.NewReader(body))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), method, "http://"+address, bytes.NewReader(body)))(t)
 	request.Header.Set("Content-Type", "application/x-protobuf")
 	request.Header.Set("User-Agent", "\x80<script>")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	response, err := client.Do(request)
-	require.NoError(t, err)
+	response := must.Get(client.Do(request))(t)
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	answer := must.Get(io.ReadAll(response.Body))(t)
 	return string(answer)
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -30,13 +32,11 @@ type facts map[string]string
 // expectedFacts returns the rows of EXPECTED.tsv by file.
 func expectedFacts(t *testing.T) map[string]facts {
 	t.Helper()
-	file, err := os.Open(profiletest.Testdata(t, "splunk", "EXPECTED.tsv"))
-	require.NoError(t, err)
+	file := must.Get(os.Open(profiletest.Testdata(t, "splunk", "EXPECTED.tsv")))(t)
 	defer file.Close()
 	reader := csv.NewReader(file)
 	reader.Comma = '\t'
-	rows, err := reader.ReadAll()
-	require.NoError(t, err)
+	rows := must.Get(reader.ReadAll())(t)
 	expected := map[string]facts{}
 	for _, row := range rows[1:] {
 		f := facts{}
@@ -175,8 +175,7 @@ func TestGolden(t *testing.T) {
 			if *update {
 				require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 			}
-			want, err := os.ReadFile(path)
-			require.NoError(t, err)
+			want := must.Get(os.ReadFile(path))(t)
 			assert.Equal(t, string(want), got)
 		})
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -35,15 +37,12 @@ type capture struct {
 func captures(tb testing.TB) []capture {
 	tb.Helper()
 	root := profiletest.Testdata(tb, "splunk")
-	paths, err := filepath.Glob(filepath.Join(root, "*", "*.pb"))
-	require.NoError(tb, err)
+	paths := must.Get(filepath.Glob(filepath.Join(root, "*", "*.pb")))(tb)
 	require.NotEmpty(tb, paths)
 	var found []capture
 	for _, path := range paths {
-		body, err := os.ReadFile(path)
-		require.NoError(tb, err)
-		name, err := filepath.Rel(root, path)
-		require.NoError(tb, err)
+		body := must.Get(os.ReadFile(path))(tb)
+		name := must.Get(filepath.Rel(root, path))(tb)
 		found = append(found, capture{filepath.ToSlash(name), body})
 	}
 	return found
@@ -51,15 +50,13 @@ func captures(tb testing.TB) []capture {
 
 func captureOf(tb testing.TB, name string) plog.Logs {
 	tb.Helper()
-	body, err := os.ReadFile(filepath.Join(profiletest.Testdata(tb, "splunk"), filepath.FromSlash(name)))
-	require.NoError(tb, err)
+	body := must.Get(os.ReadFile(filepath.Join(profiletest.Testdata(tb, "splunk"), filepath.FromSlash(name))))(tb)
 	return capture{name, body}.logs(tb)
 }
 
 func (c capture) logs(tb testing.TB) plog.Logs {
 	tb.Helper()
-	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(c.body)
-	require.NoError(tb, err)
+	logs := must.Get((&plog.ProtoUnmarshaler{}).UnmarshalLogs(c.body))(tb)
 	return logs
 }
 

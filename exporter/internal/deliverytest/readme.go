@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
@@ -23,8 +24,7 @@ import (
 // Readme returns the README of the component whose test runs.
 func Readme(tb testing.TB) string {
 	tb.Helper()
-	text, err := os.ReadFile("README.md")
-	require.NoError(tb, err)
+	text := must.Get(os.ReadFile("README.md"))(tb)
 	return string(text)
 }
 
@@ -33,12 +33,9 @@ func CheckSnippets(t *testing.T, check func(conf *confmap.Conf, exporter string)
 	t.Helper()
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(Readme(t), -1)
 	for i, block := range blocks {
-		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
-		require.NoError(t, err)
-		conf, err := retrieved.AsConf()
-		require.NoError(t, err)
-		exporters, err := conf.Sub("exporters")
-		require.NoError(t, err)
+		retrieved := must.Get(confmap.NewRetrievedFromYAML([]byte(block[1])))(t)
+		conf := must.Get(retrieved.AsConf())(t)
+		exporters := must.Get(conf.Sub("exporters"))(t)
 		for name := range exporters.ToStringMap() {
 			assert.NoError(t, check(conf, "exporters::"+name), "block %d, %s", i, name)
 		}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -34,14 +36,11 @@ func plant(t *testing.T, links map[string]string) (options Options, outside stri
 // unharmed checks that nothing was written outside of the store's directory.
 func unharmed(t *testing.T, outside string) {
 	t.Helper()
-	entries, err := os.ReadDir(outside)
-	require.NoError(t, err)
+	entries := must.Get(os.ReadDir(outside))(t)
 	require.Len(t, entries, 1)
-	content, err := os.ReadFile(filepath.Join(outside, "secret.pb.gz"))
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(filepath.Join(outside, "secret.pb.gz")))(t)
 	assert.Equal(t, "secret", string(content))
-	above, err := os.ReadDir(filepath.Dir(outside))
-	require.NoError(t, err)
+	above := must.Get(os.ReadDir(filepath.Dir(outside)))(t)
 	assert.Len(t, above, 2, "only the two directories")
 }
 
@@ -91,11 +90,9 @@ func TestLinksAtTheName(t *testing.T) {
 		s := newStore(t, options)
 		_, err := s.Write("same/t/x.pb.gz", []byte("profile"), nil)
 		require.NoError(t, err)
-		result, err := s.Write("checkout/cpu/x.pb.gz", []byte("profile"), nil)
-		require.NoError(t, err)
+		result := must.Get(s.Write("checkout/cpu/x.pb.gz", []byte("profile"), nil))(t)
 		assert.True(t, result.Renamed)
-		info, err := os.Lstat(below(options.Directory, result.Name))
-		require.NoError(t, err)
+		info := must.Get(os.Lstat(below(options.Directory, result.Name)))(t)
 		assert.True(t, info.Mode().IsRegular())
 		unharmed(t, outside)
 	}
@@ -107,8 +104,7 @@ func TestBothNamesTaken(t *testing.T) {
 	s := newStore(t, options)
 	_, err := s.Write("a/b/x.pb.gz", []byte("one"), nil)
 	require.NoError(t, err)
-	second, err := s.Write("a/b/x.pb.gz", []byte("two"), nil)
-	require.NoError(t, err)
+	second := must.Get(s.Write("a/b/x.pb.gz", []byte("two"), nil))(t)
 	require.NoError(t, os.Remove(below(options.Directory, second.Name)))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.pb.gz"), below(options.Directory, second.Name)))
 	_, err = s.Write("a/b/x.pb.gz", []byte("two"), nil)

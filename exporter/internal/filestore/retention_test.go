@@ -20,6 +20,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -34,8 +36,7 @@ func age(t *testing.T, options Options, name string, ago time.Duration) {
 // write writes a file and sets its age.
 func write(t *testing.T, s *Store, name string, ago time.Duration) int64 {
 	t.Helper()
-	result, err := s.Write(name, []byte(name), nil)
-	require.NoError(t, err)
+	result := must.Get(s.Write(name, []byte(name), nil))(t)
 	age(t, s.options, name, ago)
 	return result.Size
 }
@@ -44,8 +45,7 @@ func write(t *testing.T, s *Store, name string, ago time.Duration) int64 {
 func before(t *testing.T, options Options, write func(s *Store)) {
 	t.Helper()
 	options.MaxAge, options.MaxTotalSize = 0, 0
-	s, err := Open(options)
-	require.NoError(t, err)
+	s := must.Get(Open(options))(t)
 	write(s)
 	require.NoError(t, s.Close())
 }
@@ -334,8 +334,7 @@ func TestRemovalDoesNotWaitForEachWriter(t *testing.T) {
 			write(t, s, fmt.Sprintf("service-%d/cpu/1.pb.gz", i), time.Hour)
 		}
 	})
-	root, err := openRoot(options.Directory)
-	require.NoError(t, err)
+	root := must.Get(openRoot(options.Directory))(t)
 	defer root.Close()
 	removed := 0
 	options.MaxAge, options.OnRemove = time.Minute, func(Reason, int64) { removed++ }
@@ -377,8 +376,7 @@ func TestDirectoriesRemovedDuringWalk(t *testing.T) {
 	for i := range 3 * walkBatch {
 		require.NoError(t, os.WriteFile(below(options.Directory, fmt.Sprintf("a/b/%d.pb.gz", i)), nil, 0o600))
 	}
-	root, err := os.OpenRoot(options.Directory)
-	require.NoError(t, err)
+	root := must.Get(os.OpenRoot(options.Directory))(t)
 	defer root.Close()
 	visited := 0
 	w := walker{

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -45,8 +47,7 @@ func newOptions(t *testing.T, directory string) Options {
 
 func newStore(t *testing.T, options Options) *Store {
 	t.Helper()
-	s, err := Open(options)
-	require.NoError(t, err)
+	s := must.Get(Open(options))(t)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	return s
 }
@@ -60,8 +61,7 @@ func tree(t *testing.T, directory string) map[string]string {
 	found := map[string]string{}
 	require.NoError(t, filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
 		require.NoError(t, err)
-		name, err := filepath.Rel(directory, path)
-		require.NoError(t, err)
+		name := must.Get(filepath.Rel(directory, path))(t)
 		name = filepath.ToSlash(name)
 		switch {
 		case entry.IsDir():
@@ -80,8 +80,7 @@ func tree(t *testing.T, directory string) map[string]string {
 
 func inflate(t *testing.T, path string) string {
 	t.Helper()
-	f, err := os.Open(path)
-	require.NoError(t, err)
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	r, err := gzip.NewReader(f)
 	require.NoError(t, err, path)
@@ -93,14 +92,11 @@ func inflate(t *testing.T, path string) string {
 func TestWrite(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "made", "by the store")
 	s := newStore(t, newOptions(t, directory))
-	result, err := s.Write("checkout/cpu/one.pb.gz", []byte("profile one"), nil)
-	require.NoError(t, err)
-	info, err := os.Stat(below(directory, "checkout/cpu/one.pb.gz"))
-	require.NoError(t, err)
+	result := must.Get(s.Write("checkout/cpu/one.pb.gz", []byte("profile one"), nil))(t)
+	info := must.Get(os.Stat(below(directory, "checkout/cpu/one.pb.gz")))(t)
 	assert.Equal(t, Result{Name: "checkout/cpu/one.pb.gz", Size: info.Size()}, result)
 	assert.Equal(t, fs.FileMode(0o640), info.Mode())
-	above, err := os.Stat(below(directory, "checkout"))
-	require.NoError(t, err)
+	above := must.Get(os.Stat(below(directory, "checkout")))(t)
 	assert.Equal(t, fs.FileMode(0o750)|fs.ModeDir, above.Mode())
 	assert.Equal(t, map[string]string{"checkout/cpu/one.pb.gz": "profile one"}, tree(t, directory), "and no temporary file")
 }
@@ -111,17 +107,14 @@ func TestWriteAgain(t *testing.T) {
 	s := newStore(t, options)
 	_, err := s.Write("a/b/one.pb.gz", []byte("profile one"), nil)
 	require.NoError(t, err)
-	before, err := os.Stat(below(options.Directory, "a/b/one.pb.gz"))
-	require.NoError(t, err)
+	before := must.Get(os.Stat(below(options.Directory, "a/b/one.pb.gz")))(t)
 
 	options.Level = 9
 	for _, s := range []*Store{s, newStore(t, options)} {
-		result, err := s.Write("a/b/one.pb.gz", []byte("profile one"), nil)
-		require.NoError(t, err)
+		result := must.Get(s.Write("a/b/one.pb.gz", []byte("profile one"), nil))(t)
 		assert.Equal(t, Result{Name: "a/b/one.pb.gz"}, result)
 	}
-	after, err := os.Stat(below(options.Directory, "a/b/one.pb.gz"))
-	require.NoError(t, err)
+	after := must.Get(os.Stat(below(options.Directory, "a/b/one.pb.gz")))(t)
 	assert.True(t, os.SameFile(before, after))
 	assert.Len(t, tree(t, options.Directory), 1)
 }
@@ -134,8 +127,7 @@ func TestWriteOtherContent(t *testing.T) {
 	contents := []string{"one", "two", "one and more", "on", "", strings.Repeat("three", 50_000), strings.Repeat("three", 50_001)}
 	for range 2 {
 		for i, content := range contents {
-			result, err := s.Write("a/b/same.pb.gz", []byte(content), nil)
-			require.NoError(t, err)
+			result := must.Get(s.Write("a/b/same.pb.gz", []byte(content), nil))(t)
 			assert.Equal(t, i > 0, result.Renamed)
 			assert.Equal(t, content, inflate(t, below(options.Directory, result.Name)))
 			names[result.Name] = true
@@ -156,13 +148,11 @@ func TestWriteBesideForeignFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(below(options.Directory, "a/b/text.pb.gz"), []byte("no gzip"), 0o600))
 	require.NoError(t, os.WriteFile(below(options.Directory, "a/b/half.pb.gz"), []byte("\x1f\x8b\x08\x00"), 0o600))
 	for _, name := range []string{"a/b/directory.pb.gz", "a/b/text.pb.gz", "a/b/half.pb.gz"} {
-		result, err := s.Write(name, []byte("profile"), nil)
-		require.NoError(t, err)
+		result := must.Get(s.Write(name, []byte("profile"), nil))(t)
 		assert.True(t, result.Renamed)
 		assert.Equal(t, "profile", inflate(t, below(options.Directory, result.Name)))
 	}
-	text, err := os.ReadFile(below(options.Directory, "a/b/text.pb.gz"))
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile(below(options.Directory, "a/b/text.pb.gz")))(t)
 	assert.Equal(t, "no gzip", string(text))
 }
 

@@ -13,6 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -55,8 +57,7 @@ func TestPath(t *testing.T) {
 		{"hostile", standard, map[string]any{"service.name": "../../etc"}, "_._.._etc~" + hash("../../etc") + "/cpu/" + stem},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			template, err := Parse(test.template)
-			require.NoError(t, err)
+			template := must.Get(Parse(test.template))(t)
 			path := template.Path(values(test.attributes), false)
 			assert.Equal(t, test.want, path)
 			assert.True(t, filepath.IsLocal(path))
@@ -70,8 +71,7 @@ func TestPath(t *testing.T) {
 func hash(value string) string { return strings.TrimPrefix(clean(value, 100, false), "_._.._etc~") }
 
 func TestTimeSortsAndNeverOverflows(t *testing.T) {
-	template, err := Parse("{time}.pb.gz")
-	require.NoError(t, err)
+	template := must.Get(Parse("{time}.pb.gz"))(t)
 	previous := ""
 	for _, nanos := range []pcommon.Timestamp{0, 1, 1e9, 1778191198000000007, math.MaxInt64, math.MaxUint64} {
 		path := template.Path(Values{Resource: pcommon.NewMap(), Time: nanos}, false)
@@ -85,8 +85,7 @@ func TestTimeSortsAndNeverOverflows(t *testing.T) {
 // The longest values have segments that file systems accept, and paths that retention recognises.
 func TestLongValues(t *testing.T) {
 	for _, text := range []string{standard, "{a}/{a}{b}{c}-{profile.id}.pb.gz", "x{a}y/{b}-{time}-{profile.id}.pb.gz"} {
-		template, err := Parse(text)
-		require.NoError(t, err)
+		template := must.Get(Parse(text))(t)
 		long := strings.Repeat("é/", 1000)
 		path := template.Path(values(map[string]any{"service.name": long, "a": long, "b": long, "c": long}), false)
 		path = WithSuffix(path, sha256.Sum256([]byte("other")))
@@ -98,8 +97,7 @@ func TestLongValues(t *testing.T) {
 }
 
 func TestMatchesOnlyItsOwn(t *testing.T) {
-	template, err := Parse(standard)
-	require.NoError(t, err)
+	template := must.Get(Parse(standard))(t)
 	const stem = "20261107T225958.000000007Z-ab000000000000000000000000000001"
 	for _, path := range []string{"checkout/cpu/" + stem + ".pb.gz", "checkout/cpu/" + stem + "~0123456789abcdef.pb.gz"} {
 		assert.True(t, template.Matches(path), path)

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -39,13 +41,11 @@ func Captures(tb testing.TB) []Capture {
 	tb.Helper()
 	const suffix = ".headers.txt"
 	root := Testdata(tb, "clients")
-	paths, err := filepath.Glob(filepath.Join(root, "*", "*"+suffix))
-	require.NoError(tb, err)
+	paths := must.Get(filepath.Glob(filepath.Join(root, "*", "*"+suffix)))(tb)
 	require.NotEmpty(tb, paths)
 	captures := make([]Capture, 0, len(paths))
 	for _, path := range paths {
-		name, err := filepath.Rel(root, strings.TrimSuffix(path, suffix))
-		require.NoError(tb, err)
+		name := must.Get(filepath.Rel(root, strings.TrimSuffix(path, suffix)))(tb)
 		captures = append(captures, readCapture(tb, root, filepath.ToSlash(name)))
 	}
 	return captures
@@ -53,8 +53,7 @@ func Captures(tb testing.TB) []Capture {
 
 func readCapture(tb testing.TB, root, name string) Capture {
 	tb.Helper()
-	head, err := os.ReadFile(filepath.Join(root, name+".headers.txt"))
-	require.NoError(tb, err)
+	head := must.Get(os.ReadFile(filepath.Join(root, name+".headers.txt")))(tb)
 	startLine, headers, _ := strings.Cut(string(head), "\n")
 	header, err := textproto.NewReader(bufio.NewReader(strings.NewReader(strings.TrimRight(headers, "\n") + "\n\n"))).ReadMIMEHeader()
 	require.NoError(tb, err, name)
@@ -101,8 +100,7 @@ func formField(tb testing.TB, c Capture, boundary, name string) []byte {
 		part, err := form.NextRawPart()
 		require.NoError(tb, err, "%s: no field %q", c.Name, name)
 		if part.FormName() == name {
-			content, err := io.ReadAll(part)
-			require.NoError(tb, err)
+			content := must.Get(io.ReadAll(part))(tb)
 			return content
 		}
 	}
@@ -160,14 +158,12 @@ func ClientPayloads(tb testing.TB) []ClientPayload {
 	for _, c := range Captures(tb) {
 		captures[c.Name] = c
 	}
-	file, err := os.Open(Testdata(tb, "clients", "EXPECTED.tsv"))
-	require.NoError(tb, err)
+	file := must.Get(os.Open(Testdata(tb, "clients", "EXPECTED.tsv")))(tb)
 	defer file.Close()
 	rows := csv.NewReader(file)
 	rows.Comma = '\t'
 	rows.LazyQuotes = true
-	records, err := rows.ReadAll()
-	require.NoError(tb, err)
+	records := must.Get(rows.ReadAll())(tb)
 
 	payloads := make([]ClientPayload, 0, len(records)-1)
 	for _, record := range records[1:] {
@@ -211,8 +207,7 @@ func clientPayload(tb testing.TB, row map[string]string) ClientPayload {
 	if !p.Legacy {
 		p.SampleTypes = strings.Split(row["sample_types"], ",")
 		for sum := range strings.SplitSeq(row["value_sums"], ",") {
-			n, err := strconv.ParseInt(sum, 10, 64)
-			require.NoError(tb, err)
+			n := must.Get(strconv.ParseInt(sum, 10, 64))(tb)
 			p.ValueSums = append(p.ValueSums, n)
 		}
 	}
@@ -225,8 +220,7 @@ func labelCounts(tb testing.TB, text string) map[string]int {
 	counts := map[string]int{}
 	for pair := range strings.SplitSeq(text, ",") {
 		if key, n, ok := strings.Cut(pair, "="); ok {
-			count, err := strconv.Atoi(n)
-			require.NoError(tb, err)
+			count := must.Get(strconv.Atoi(n))(tb)
 			counts[key] = count
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -65,8 +67,7 @@ func OwnPprofs(tb testing.TB) []PprofFile {
 
 func pprofFiles(tb testing.TB, root, folder string) []PprofFile {
 	tb.Helper()
-	entries, err := os.ReadDir(filepath.Join(root, folder))
-	require.NoError(tb, err)
+	entries := must.Get(os.ReadDir(filepath.Join(root, folder)))(tb)
 	require.NotEmpty(tb, entries, "%s holds no profiles", folder)
 	files := make([]PprofFile, 0, len(entries))
 	for _, entry := range entries {
@@ -121,8 +122,7 @@ func CorpusMessages(tb testing.TB) []Message {
 // Testdata returns the path of an element of the repository's testdata folder.
 func Testdata(tb testing.TB, elements ...string) string {
 	tb.Helper()
-	folder, err := os.Getwd()
-	require.NoError(tb, err)
+	folder := must.Get(os.Getwd())(tb)
 	for {
 		if _, err := os.Stat(filepath.Join(folder, "builder-config.yaml")); err == nil {
 			return filepath.Join(append([]string{folder, "testdata"}, elements...)...)
@@ -156,8 +156,7 @@ type PprofFile struct {
 // Bytes returns the file as it stands.
 func (f PprofFile) Bytes(tb testing.TB) []byte {
 	tb.Helper()
-	content, err := os.ReadFile(f.path)
-	require.NoError(tb, err)
+	content := must.Get(os.ReadFile(f.path))(tb)
 	return content
 }
 

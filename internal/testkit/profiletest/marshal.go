@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -26,16 +28,14 @@ func Marshal(t T, pd pprofile.Profiles) []byte {
 	t.Helper()
 	written := pprofile.NewProfiles()
 	pd.CopyTo(written)
-	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(written)
-	require.NoError(t, err)
+	message := must.Get((&pprofile.ProtoMarshaler{}).MarshalProfiles(written))(t)
 	return message
 }
 
 // Unmarshal returns a message that is in protobuf.
 func Unmarshal(t T, message []byte) pprofile.Profiles {
 	t.Helper()
-	pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message)
-	require.NoError(t, err)
+	pd := must.Get((&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message))(t)
 	return pd
 }
 
@@ -53,8 +53,7 @@ func Gzip(t T, plain []byte) []byte {
 // Format returns a file in testdata/formats.
 func Format(tb testing.TB, name string) []byte {
 	tb.Helper()
-	content, err := os.ReadFile(Testdata(tb, "formats", name))
-	require.NoError(tb, err)
+	content := must.Get(os.ReadFile(Testdata(tb, "formats", name)))(tb)
 	return content
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
@@ -48,12 +50,10 @@ func TestAppend(t *testing.T) {
 		}
 		for name, src := range cases {
 			t.Run(name, func(t *testing.T) {
-				got, err := Append([]byte("before:"), src, testLimit)
-				require.NoError(t, err)
+				got := must.Get(Append([]byte("before:"), src, testLimit))(t)
 				assert.True(t, bytes.Equal(join([]byte("before:"), plain), got), "%d bytes, want %d", len(got), len(plain))
 
-				reused, err := Append(got[:0], src, testLimit)
-				require.NoError(t, err)
+				reused := must.Get(Append(got[:0], src, testLimit))(t)
 				assert.True(t, bytes.Equal(plain, reused))
 			})
 		}
@@ -263,8 +263,7 @@ func gzipStream(tb testing.TB, plain io.Reader, level int) []byte {
 
 func zstdAll(tb testing.TB, plain []byte) []byte {
 	tb.Helper()
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true))
-	require.NoError(tb, err)
+	encoder := must.Get(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true)))(tb)
 	out := encoder.EncodeAll(plain, nil)
 	require.NoError(tb, encoder.Close())
 	return out

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -39,10 +41,8 @@ func TestDepth(t *testing.T) {
 					value.SetStr("x")
 				}
 				t.Run(fmt.Sprintf("%d %s of a %s", levels, name, innermost), func(t *testing.T) {
-					proto, err := (&plog.ProtoMarshaler{}).MarshalLogs(logs)
-					require.NoError(t, err)
-					json, err := (&plog.JSONMarshaler{}).MarshalLogs(logs)
-					require.NoError(t, err)
+					proto := must.Get((&plog.ProtoMarshaler{}).MarshalLogs(logs))(t)
+					json := must.Get((&plog.JSONMarshaler{}).MarshalLogs(logs))(t)
 					_, protoErr := Count(Logs, proto)
 					_, jsonErr := CountJSON(json)
 					tooDeep := attributevalue.TooDeep(body)
@@ -94,8 +94,7 @@ func TestJSON(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := []byte(test.body)
-			counted, err := CountJSON(body)
-			require.NoError(t, err)
+			counted := must.Get(CountJSON(body))(t)
 			checkHeld(t, 5, test.signal, body, counted, jsonBody)
 		})
 	}
@@ -164,8 +163,7 @@ func TestClearKeyReferences(t *testing.T) {
 	require.NoError(t, err)
 
 	ClearKeyReferences(body)
-	pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(body)
-	require.NoError(t, err)
+	pd := must.Get((&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(body))(t)
 	inner := map[string]any{"inner": "a"}
 	want := map[string]any{"service.name": "a", "map": inner, "list": []any{inner}, "referred": "a"}
 	got := pd.ResourceProfiles().At(0)

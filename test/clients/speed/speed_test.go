@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,12 +28,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func inputs(t *testing.T) (options, yardsticks, []upload) {
 	t.Helper()
 	t.Parallel()
-	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
-	require.NoError(t, err)
-	y, err := newYardsticks(profile, 2)
-	require.NoError(t, err)
-	uploads, err := uploadsOf(y[0])
-	require.NoError(t, err)
+	profile := must.Get(os.ReadFile("../../../testdata/pprof/cpu.pb.gz"))(t)
+	y := must.Get(newYardsticks(profile, 2))(t)
+	uploads := must.Get(uploadsOf(y[0]))(t)
 	return options{binary: gatewaytest.Binary(t), configs: "../../../config", rounds: 1, uploads: 10, senders: 2, load: time.Second, steady: time.Second}, y, uploads
 }
 
@@ -55,8 +54,7 @@ func TestMeasureShipped(t *testing.T) {
 	chosen, err := shippedOf("gateway.yaml,kafka-front.yaml,splunk.yaml", "GOGC=50;yaml:processors::memory_limiter::limit_mib: 2000")
 	require.NoError(t, err)
 	require.Len(t, chosen, 6)
-	results, err := measureShipped(o, y, uploads, chosen)
-	require.NoError(t, err)
+	results := must.Get(measureShipped(o, y, uploads, chosen))(t)
 	require.Len(t, results, 6)
 	for _, r := range results {
 		assert.Positive(t, r.limit[0])
@@ -98,8 +96,7 @@ func TestCheckPairs(t *testing.T) {
 
 func TestMeasureSteady(t *testing.T) {
 	o, _, uploads := inputs(t)
-	s, err := measureSteady(o, uploads[0])
-	require.NoError(t, err)
+	s := must.Get(measureSteady(o, uploads[0]))(t)
 	assert.NotEmpty(t, s.latencies)
 	assert.NotContains(t, s.latencies, time.Duration(0))
 	assert.NotEmpty(t, s.pages)

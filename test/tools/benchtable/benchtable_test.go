@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -16,11 +18,9 @@ import (
 var update = flag.Bool("update", false, "update the golden file")
 
 func TestRender(t *testing.T) {
-	input, err := os.Open("testdata/bench.txt")
-	require.NoError(t, err)
+	input := must.Get(os.Open("testdata/bench.txt"))(t)
 	defer input.Close()
-	res, err := parse(input)
-	require.NoError(t, err)
+	res := must.Get(parse(input))(t)
 	assert.Equal(t, 3, res.count)
 	assert.Equal(t, map[string][]string{
 		"Decode": {"go-cpu-100KB", "deep"}, "Encode": {"go-cpu-100KB", "deep"}, "Batch": {"cpu.pb.gz"},
@@ -28,13 +28,11 @@ func TestRender(t *testing.T) {
 		"Deduplicate": {"java"}, "Doubled": {"java"}, "Canonical": {"java"},
 	}, res.order)
 
-	got, err := render(res, "make bench", "go1.26.0")
-	require.NoError(t, err)
+	got := must.Get(render(res, "make bench", "go1.26.0"))(t)
 	if *update {
 		require.NoError(t, os.WriteFile("testdata/performance.golden.md", []byte(got), 0o600))
 	}
-	want, err := os.ReadFile("testdata/performance.golden.md")
-	require.NoError(t, err)
+	want := must.Get(os.ReadFile("testdata/performance.golden.md"))(t)
 	assert.Equal(t, string(want), got)
 }
 
@@ -94,10 +92,9 @@ func TestRenderSymbols(t *testing.T) {
 }
 
 func TestRenderPages(t *testing.T) {
-	res, err := parse(strings.NewReader("BenchmarkServerPages/page=list 10 67000000 ns/op 19000000 B/op 434849 allocs/op\n" +
+	res := must.Get(parse(strings.NewReader("BenchmarkServerPages/page=list 10 67000000 ns/op 19000000 B/op 434849 allocs/op\n" +
 		"BenchmarkServerPages/page=flamegraph 1 1500000000 ns/op 5 B/op 1 allocs/op\n" +
-		"BenchmarkServerPages/page=heap 1 150000000 ns/op 5 B/op 1 allocs/op\nBenchmarkServerHeld 1 17000000000 ns/op 300.2 MiB-held\n"))
-	require.NoError(t, err)
+		"BenchmarkServerPages/page=heap 1 150000000 ns/op 5 B/op 1 allocs/op\nBenchmarkServerHeld 1 17000000000 ns/op 300.2 MiB-held\n")))(t)
 	var out strings.Builder
 	renderPages(&out, res)
 	assert.Contains(t, out.String(), "| flamegraph | 1.50 s ✗ | 1s | 5 B | 1 |\n| heap | 150.00 ms ✗ | 100ms | 5 B | 1 |\n"+
