@@ -23,7 +23,7 @@ type FileConfig struct {
 	// (default: {service.name}/{profile.type}/{time}-{profile.id}.pb.gz).
 	Path string `mapstructure:"path"`
 	// Time chooses the time in the path of a profile that has no time (default: arrival).
-	Time FileTime `mapstructure:"time"`
+	Time string `mapstructure:"time" words:"arrival keep"`
 	// CompressionLevel is the level of gzip, from 1 (fastest) to 9 (smallest) (default: 1).
 	CompressionLevel int `mapstructure:"compression_level"`
 	// MaxAge is how long the exporter keeps a file after it was written (default: 0, forever).
@@ -41,20 +41,13 @@ type FileConfig struct {
 	_ struct{}
 }
 
-// FileTime is TimeArrival or TimeKeep. It chooses the time in the path of a profile that has no time.
-type FileTime string
-
+// The words of time: the time in the path of a profile that has no time.
 const (
 	// TimeArrival is the time at which the exporter received the profile.
-	TimeArrival FileTime = "arrival"
+	TimeArrival = "arrival"
 	// TimeKeep is the zero time, the start of 1970.
-	TimeKeep FileTime = "keep"
+	TimeKeep = "keep"
 )
-
-// UnmarshalText returns an error for any word other than arrival and keep.
-func (t *FileTime) UnmarshalText(text []byte) error {
-	return configcheck.Word(t, text, "time", TimeArrival, TimeKeep)
-}
 
 func newDefaultFileConfig() FileConfig {
 	return FileConfig{

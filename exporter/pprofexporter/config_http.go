@@ -24,7 +24,7 @@ type HTTPConfig struct {
 	// Client has the Collector's common options of HTTP clients: endpoint, TLS, authentication, headers, compression.
 	Client confighttp.ClientConfig `mapstructure:",squash"`
 	// Format is the form of the requests: raw, pyroscope, pyroscope_push or parca (default: raw).
-	Format Format `mapstructure:"format"`
+	Format string `mapstructure:"format" words:"raw pyroscope pyroscope_push parca"`
 	// CompressionLevel is the level of gzip for each pprof, from 1 (fastest) to 9 (smallest) (default: 1).
 	CompressionLevel int `mapstructure:"compression_level"`
 	// Query has the query parameters of a raw request. Values can have placeholders such as {service.name}
@@ -60,29 +60,22 @@ type LabelsConfig struct {
 	_ struct{}
 }
 
-// Format is the form of the HTTP requests.
-type Format string
-
+// The words of format: the form of the HTTP requests.
 const (
 	// FormatRaw sends each gzipped pprof as the body of one request.
-	FormatRaw Format = "raw"
+	FormatRaw = "raw"
 	// FormatPyroscope sends each pprof to Pyroscope's /ingest, with its labels and the configuration of its sample types.
-	FormatPyroscope Format = "pyroscope"
+	FormatPyroscope = "pyroscope"
 	// FormatPyroscopePush sends several pprofs in one request to Pyroscope's push.v1.PusherService/Push.
-	FormatPyroscopePush Format = "pyroscope_push"
+	FormatPyroscopePush = "pyroscope_push"
 	// FormatParca sends several pprofs in one request to Parca's WriteRaw, as JSON.
-	FormatParca Format = "parca"
+	FormatParca = "parca"
 )
 
 var (
 	_ confmap.Validator   = (*HTTPConfig)(nil)
 	_ confmap.Unmarshaler = (*HTTPConfig)(nil)
 )
-
-// UnmarshalText returns an error for a word that is not the name of a format.
-func (f *Format) UnmarshalText(text []byte) error {
-	return configcheck.Word(f, text, "format", FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca)
-}
 
 func newDefaultHTTPConfig() HTTPConfig {
 	return HTTPConfig{

@@ -125,7 +125,7 @@ func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 // A profile that is sent to the receiver pprof arrives unchanged, with its attributes.
 func TestHTTPRoundTrip(t *testing.T) {
 	attributes := map[string]any{"service.name": "checkout", "region": "eu-1", "host.name": "h1"}
-	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush} {
+	for _, format := range []string{FormatRaw, FormatPyroscope, FormatPyroscopePush} {
 		t.Run(string(format), func(t *testing.T) {
 			receiver, received := ownReceiver(t)
 			if format == FormatRaw {
@@ -176,7 +176,7 @@ func TestHTTPParcaToOwnReceiver(t *testing.T) {
 // Labels above the limit are dropped and counted, once for each profile that arrives.
 func TestHTTPLabelsAboveTheLimit(t *testing.T) {
 	attributes := map[string]any{"service.name": "checkout", "a": "1", "b": "2", "c": "3", "d": "4"}
-	for _, format := range []Format{FormatPyroscope, FormatPyroscopePush} {
+	for _, format := range []string{FormatPyroscope, FormatPyroscopePush} {
 		s := newSink(t, func(i int) int { return []int{500, 200}[min(i, 1)] })
 		p := newPushing(t, s.URL, func(cfg *Config) {
 			retrying(cfg)

@@ -241,7 +241,7 @@ func TestHTTPFaults(t *testing.T) {
 		"rejected, then a failure":  {statuses: []int{422, 200, 0, 200, 400, 500}, refused: 2, repeated: 2},
 		"not allowed, all the time": {statuses: []int{401, 401, 403, 401, 401, 404}, refused: 6},
 	} {
-		for _, format := range []Format{FormatRaw, FormatPyroscope} {
+		for _, format := range []string{FormatRaw, FormatPyroscope} {
 			t.Run(name+"/"+string(format), func(t *testing.T) {
 				s := newSink(t, func(i int) int {
 					if i < len(tt.statuses) {

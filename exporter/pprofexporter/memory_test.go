@@ -191,7 +191,7 @@ func TestQueueOfBytes(t *testing.T) {
 
 // TestMemoryOfHTTP: profiles that do not fit into the memory are retried.
 func TestMemoryOfHTTP(t *testing.T) {
-	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
+	for _, format := range []string{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
 		t.Run(string(format), func(t *testing.T) {
 			s := newSink(t, nil)
 			host := newBudgetHost(enough, time.Millisecond)
@@ -221,7 +221,7 @@ func TestMemoryOfSomeProfiles(t *testing.T) {
 	large := repeating(10_000, 100) // Its pprof is much larger than the message: the copy of the rest needs little.
 	large.ResourceProfiles().At(0).Resource().Attributes().PutStr("service.name", "large")
 	pd := deliverytest.Request(t, commented(t, "small", 0), large)
-	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
+	for _, format := range []string{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
 		t.Run(string(format), func(t *testing.T) {
 			divided := 0
 			for free := int64(1 << 20); divided == 0 && free < size; free += 1 << 20 {
@@ -262,7 +262,7 @@ func TestMemoryOfEarlierPayloads(t *testing.T) {
 	}
 	// The random comments may have a short name in base64.
 	pd := deliverytest.Request(t, append(parts, commented(t, "the-large-service", 800<<10))...)
-	for _, format := range []Format{FormatPyroscopePush, FormatParca} {
+	for _, format := range []string{FormatPyroscopePush, FormatParca} {
 		for name, most := range map[string]int{"sent before": small, "still in the batch": small + 1} {
 			t.Run(string(format)+"/"+name, func(t *testing.T) {
 				s := newSink(t, nil)

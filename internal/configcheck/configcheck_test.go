@@ -27,6 +27,7 @@ type whole struct {
 	Pointer  *part                         `mapstructure:"pointer"`
 	List     []part                        `mapstructure:"list"`
 	Count    int                           `mapstructure:"count"`
+	Mode     string                        `mapstructure:"mode" words:"on off auto"`
 }
 
 func (*part) Replaced() map[string]string { return map[string]string{"count": "write wait"} }
@@ -37,7 +38,7 @@ func TestUnmarshal(t *testing.T) {
 	var w whole
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{
 		"size": "2KiB", "on": map[string]any{"enabled": true, "size": "3 MB"}, "off": map[string]any{"enabled": false},
-		"pointer": map[string]any{"size": 4}, "list": []any{map[string]any{"wait": "1s"}}, "count": 5,
+		"pointer": map[string]any{"size": 4}, "list": []any{map[string]any{"wait": "1s"}}, "count": 5, "mode": "off",
 	}).Unmarshal(&w))
 	assert.Equal(t, 2048, w.Squashed.Size)
 	assert.Equal(t, 3_000_000, w.On.Get().Size)
@@ -51,6 +52,9 @@ func TestUnmarshal(t *testing.T) {
 		`pointer::enabled is not an option, the options are size, wait`: {"pointer": map[string]any{"enabled": true}},
 		`on::count is not an option any more: write wait`:               {"on": map[string]any{"count": 1}},
 		`list[1]::count is not an option any more: write wait`:          {"list": []any{map[string]any{}, map[string]any{"count": 1}}},
+		`mode must be on, off or auto, is "of"`:                         {"mode": "of"},
+		`mode must be on, off or auto, is ""`:                           {"mode": ""},
+		`mode must be on, off or auto, is "true"`:                       {"mode": true},
 		`size is "2 lots"`: {"size": "2 lots"},
 		`size is "12K"`:    {"size": "12K"},
 		`size is 9000000TiB, the largest size is 9223372036854775807 bytes`: {"size": "9000000TiB"},

@@ -39,6 +39,9 @@ func Fields(section reflect.Type) map[string]reflect.StructField {
 	return fields
 }
 
+// Words returns the words of which an option must have one, or none if it may have any value.
+func Words(field reflect.StructField) []string { return strings.Fields(field.Tag.Get("words")) }
+
 // Section returns the struct type of a field that is a section: a struct, a pointer to one, or a configoptional.Optional of
 // one. It returns nil if the field is not a section or has no options.
 func Section(field reflect.Type) (section reflect.Type, optional bool) {

@@ -25,7 +25,8 @@ var separator = confmap.KeyDelimiter
 
 // Unmarshal decodes conf into cfg, a pointer to a struct. It is for the Unmarshal method of a component's Config. It returns
 // an error for unknown keys, also in a squashed confighttp section, where the Collector ignores them.
-// In fields with the tag `unit:"bytes"` and in those of externalSizes, a size may have a unit, such as 64MiB.
+// In fields with the tag `unit:"bytes"` and in those of externalSizes, a size may have a unit, such as 64MiB. A field with the tag
+// `words:"a b"` must have one of these words.
 func Unmarshal(conf *confmap.Conf, cfg any) error {
 	var r reader
 	sizes := r.section(conf.ToStringMap(), reflect.TypeOf(cfg).Elem(), "")
@@ -73,6 +74,12 @@ func (r *reader) section(values map[string]any, section reflect.Type, path strin
 
 // value checks one value. It returns the value that replaces it, or nil to keep it.
 func (r *reader) value(value any, field reflect.StructField, path string) any {
+	if words := Words(field); len(words) > 0 && value != nil {
+		if err := word(path, value, words); err != nil {
+			r.errs = append(r.errs, err)
+		}
+		return nil
+	}
 	r.hint(value, field.Type, path)
 	switch value := value.(type) {
 	case map[string]any:

@@ -43,20 +43,14 @@ func Between[T number](option string, value, least, most T) error {
 	return fmt.Errorf("%s must be %v to %v, is %v", option, least, most, value)
 }
 
-// Word sets *to to text if it is one of the known words. Otherwise the error names option. Types of options with a fixed set
-// of words call it in UnmarshalText. Each such option repeats the type, its constants and this method, because the configuration
-// is read with the method of the type.
-func Word[T ~string](to *T, text []byte, option string, known ...T) error {
-	if !slices.Contains(known, T(text)) {
-		words := make([]string, len(known))
-		for i, word := range known {
-			words[i] = string(word)
-		}
-		last := len(words) - 1
-		return fmt.Errorf("%s must be %s or %s, is %q", option, strings.Join(words[:last], ", "), words[last], text)
+// word returns an error unless the value of an option is one of its words.
+func word(option string, value any, words []string) error {
+	text, isText := value.(string)
+	if isText && slices.Contains(words, text) {
+		return nil
 	}
-	*to = T(text)
-	return nil
+	last := len(words) - 1
+	return fmt.Errorf("%s must be %s or %s, is %q", option, strings.Join(words[:last], ", "), words[last], fmt.Sprint(value))
 }
 
 // MetadataKeys returns an error for empty and repeated keys of client metadata. Their case does not matter. option is the name

@@ -20,7 +20,7 @@ type Config struct {
 	Limits LimitsConfig `mapstructure:"limits"`
 
 	// SampleShape decides whether samples with equal stack, attributes and link are combined.
-	SampleShape SampleShape `mapstructure:"sample_shape"`
+	SampleShape string `mapstructure:"sample_shape" words:"combined per_event"`
 
 	// LinkLabels lists the pairs of labels with the trace id and span id of a sample. The first pair that a sample has makes
 	// its link.
@@ -69,20 +69,13 @@ func (*LimitsConfig) Replaced() map[string]string {
 	return replaced
 }
 
-// SampleShape is SampleShapeCombined or SampleShapePerEvent.
-type SampleShape string
-
+// The words of sample_shape.
 const (
 	// SampleShapeCombined combines equal samples into one, with a value and a timestamp for each.
-	SampleShapeCombined SampleShape = "combined"
+	SampleShapeCombined = "combined"
 	// SampleShapePerEvent keeps one sample per event, with one value and one timestamp.
-	SampleShapePerEvent SampleShape = "per_event"
+	SampleShapePerEvent = "per_event"
 )
-
-// UnmarshalText returns an error for any other word.
-func (s *SampleShape) UnmarshalText(text []byte) error {
-	return configcheck.Word(s, text, "sample_shape", SampleShapeCombined, SampleShapePerEvent)
-}
 
 // NewDefaultConfig returns a configuration with the defaults of the translator.
 func NewDefaultConfig() Config {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
@@ -19,7 +20,7 @@ import (
 func load(t *testing.T, values map[string]any) (Config, error) {
 	t.Helper()
 	cfg := NewDefaultConfig()
-	if err := confmap.NewFromStringMap(values).Unmarshal(&cfg); err != nil {
+	if err := configcheck.Unmarshal(confmap.NewFromStringMap(values), &cfg); err != nil {
 		return cfg, err
 	}
 	err := cfg.Check()

@@ -22,7 +22,7 @@ import (
 // Config is the configuration of one processor.
 type Config struct {
 	// SampleShape is the form of the samples in the result (default: combined).
-	SampleShape SampleShape `mapstructure:"sample_shape"`
+	SampleShape string `mapstructure:"sample_shape" words:"combined per_event total"`
 	// DropZeroSamples drops samples whose values are all zero (default: false).
 	DropZeroSamples bool `mapstructure:"drop_zero_samples"`
 	// DropAttributes are keys of sample attributes to drop, so that samples that differ in nothing else are combined.
@@ -31,17 +31,17 @@ type Config struct {
 	// resources (default: none).
 	GroupByAttributes []string `mapstructure:"group_by_attributes"`
 	// OnInvalid is what to do with a profile that violates the format (default: drop_profile).
-	OnInvalid OnInvalid `mapstructure:"on_invalid"`
+	OnInvalid string `mapstructure:"on_invalid" words:"drop_profile reject pass"`
 	// LinksWithoutSpan is what to do with links that name only a trace, or only a span (default: drop).
-	LinksWithoutSpan LinksWithoutSpan `mapstructure:"links_without_span"`
+	LinksWithoutSpan string `mapstructure:"links_without_span" words:"drop keep"`
 	// NegativeLines is what to do with lines, columns and start lines below 0 (default: clear).
-	NegativeLines NegativeLines `mapstructure:"negative_lines"`
+	NegativeLines string `mapstructure:"negative_lines" words:"clear keep"`
 	// FunctionsWithoutName is what to do with functions that have neither a name, a system name nor a file name (default:
 	// name).
-	FunctionsWithoutName FunctionsWithoutName `mapstructure:"functions_without_name"`
+	FunctionsWithoutName string `mapstructure:"functions_without_name" words:"name keep"`
 	// TimestampsOutside is what to do with a profile whose time range does not hold all timestamps of its samples (default:
 	// widen).
-	TimestampsOutside TimestampsOutside `mapstructure:"timestamps_outside"`
+	TimestampsOutside string `mapstructure:"timestamps_outside" words:"widen keep"`
 	// DropEmptyProfiles drops profiles without samples (default: false).
 	DropEmptyProfiles bool `mapstructure:"drop_empty_profiles"`
 
@@ -101,10 +101,10 @@ func checkKeys(option string, keys []string) error {
 // options returns the options of the deduplication.
 func (c *Config) options() dedup.Options {
 	return dedup.Options{
-		Shape:              c.SampleShape.shape(),
+		Shape:              shapeOf(c.SampleShape),
 		DropZeroSamples:    c.DropZeroSamples,
 		DropAttributes:     c.DropAttributes,
-		OnInvalid:          c.OnInvalid.action(),
+		OnInvalid:          actionOf(c.OnInvalid),
 		DropPartialLinks:   c.LinksWithoutSpan == LinksWithoutSpanDrop,
 		DropEmptyProfiles:  c.DropEmptyProfiles,
 		ClearNegativeLines: c.NegativeLines == NegativeLinesClear,

@@ -56,7 +56,7 @@ func TestDeepValues(t *testing.T) {
 	for name, features := range map[string]func(*Config){"alone": func(*Config) {}, "with everything": everything} {
 		for _, place := range []string{"resource", "sample"} {
 			t.Run(name+", in the "+place, func(t *testing.T) {
-				with := func(action OnInvalid) func(*Config) {
+				with := func(action string) func(*Config) {
 					return func(cfg *Config) {
 						features(cfg)
 						cfg.OnInvalid = action

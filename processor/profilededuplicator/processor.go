@@ -29,7 +29,7 @@ const maxMessageBytes = 512 << 20
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.
 type deduplicator struct {
 	core      *dedup.Deduplicator
-	onInvalid OnInvalid
+	onInvalid string
 	next      xconsumer.Profiles
 	telemetry *telemetry
 	// perEvent is sample_shape: per_event.

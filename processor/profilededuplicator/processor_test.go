@@ -183,7 +183,7 @@ func TestOnInvalid(t *testing.T) {
 		return together(upload("good", 1, 1, 2), spoil(upload("bad", 2, 3, 4)))
 	}
 	for _, batch := range []func(*Config){func(*Config) {}, batchOf(nil)} {
-		for action, want := range map[OnInvalid]map[string]int64{
+		for action, want := range map[string]map[string]int64{
 			OnInvalidDropProfile: {"good/1": 3},
 			OnInvalidReject:      {},
 			OnInvalidPass:        {"good/1": 3, "bad/2": 7},

@@ -144,7 +144,7 @@ func TestIDsOfTenants(t *testing.T) {
 // An invalid profile that was dropped or refused does not count as delivered, so that a valid copy is not a repeated one.
 func TestInvalidProfilesAreNotDelivered(t *testing.T) {
 	for _, batch := range []func(*Config){func(*Config) {}, batchOf(nil)} {
-		for action, broken := range map[OnInvalid]int64{OnInvalidDropProfile: 0, OnInvalidReject: 0, OnInvalidPass: 7} {
+		for action, broken := range map[string]int64{OnInvalidDropProfile: 0, OnInvalidReject: 0, OnInvalidPass: 7} {
 			eachPooling(t, func(t *testing.T) {
 				next := &sink{}
 				f := start(t, next, repeatedOf(func(cfg *Config) {

@@ -64,7 +64,7 @@ type Config struct {
 	ThreadAttributes bool `mapstructure:"thread_attributes"`
 
 	// ZeroValues determines whether zero values of payloads with several sample types are kept.
-	ZeroValues ZeroValues `mapstructure:"zero_values"`
+	ZeroValues string `mapstructure:"zero_values" words:"drop keep"`
 
 	// KeepUnreferencedMappings keeps mappings that no sample refers to.
 	KeepUnreferencedMappings bool `mapstructure:"keep_unreferenced_mappings"`
@@ -92,20 +92,13 @@ type LimitsConfig struct {
 	_ struct{}
 }
 
-// ZeroValues determines whether zero values are kept. Its values are ZeroValuesDrop and ZeroValuesKeep.
-type ZeroValues string
-
+// The words of zero_values: whether zero values are kept.
 const (
 	// ZeroValuesDrop drops a zero if the sample has another value. Encoding as pprof restores it.
-	ZeroValuesDrop ZeroValues = "drop"
+	ZeroValuesDrop = "drop"
 	// ZeroValuesKeep keeps every zero, so that all profiles of a payload have the same number of samples.
-	ZeroValuesKeep ZeroValues = "keep"
+	ZeroValuesKeep = "keep"
 )
-
-// UnmarshalText returns an error for an unknown value.
-func (z *ZeroValues) UnmarshalText(text []byte) error {
-	return configcheck.Word(z, text, "zero_values", ZeroValuesDrop, ZeroValuesKeep)
-}
 
 var (
 	_ confmap.Validator   = (*Config)(nil)

@@ -56,23 +56,15 @@ func (cfg *ScheduleConfig) Validate() error {
 	)
 }
 
-// DeltaMode says how differences are made of profiles that count from the start of a program. Its values are DeltaComputed,
-// DeltaTarget and DeltaOff.
-type DeltaMode string
-
+// The words of delta: how differences are made of profiles that count from the start of a program.
 const (
 	// DeltaComputed subtracts the profile before.
-	DeltaComputed DeltaMode = "computed"
+	DeltaComputed = "computed"
 	// DeltaTarget asks the target for a difference over some seconds.
-	DeltaTarget DeltaMode = "target"
+	DeltaTarget = "target"
 	// DeltaOff leaves them as they are.
-	DeltaOff DeltaMode = "off"
+	DeltaOff = "off"
 )
-
-// UnmarshalText makes any other word an error when the configuration is read.
-func (d *DeltaMode) UnmarshalText(text []byte) error {
-	return configcheck.Word(d, text, "delta", DeltaComputed, DeltaTarget, DeltaOff)
-}
 
 // counts reports whether a profile of Go counts from the start of the program.
 func counts(name string) bool {

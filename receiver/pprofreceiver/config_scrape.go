@@ -50,7 +50,7 @@ type ScrapeConfig struct {
 	Seconds int `mapstructure:"seconds"`
 
 	// Delta says how differences are made of profiles that count from the start of the target.
-	Delta DeltaMode `mapstructure:"delta"`
+	Delta string `mapstructure:"delta" words:"computed target off"`
 
 	// PathPrefix is the path of the profiles at a target.
 	PathPrefix string `mapstructure:"path_prefix"`
@@ -87,7 +87,7 @@ type ScrapedProfile struct {
 
 	// Delta says how differences are made of a profile that counts from the start of the target. By default it is the value
 	// of the section for allocs, mutex and block, and off for others.
-	Delta DeltaMode `mapstructure:"delta"`
+	Delta string `mapstructure:"delta" words:"computed target off"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}

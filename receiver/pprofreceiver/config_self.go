@@ -39,7 +39,7 @@ type SelfConfig struct {
 	CPUDuration time.Duration `mapstructure:"cpu_duration"`
 
 	// Delta determines how differences of cumulative profiles are computed: computed or off.
-	Delta DeltaMode `mapstructure:"delta"`
+	Delta string `mapstructure:"delta" words:"computed target off"`
 
 	// Timeout is how long the next component may take. 0 is no limit.
 	Timeout time.Duration `mapstructure:"timeout"`

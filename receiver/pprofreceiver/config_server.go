@@ -35,23 +35,15 @@ const (
 	retryAfter = "5"
 )
 
-// TenantFrom determines what identifies the tenant of a request. Its values are TenantFromHeader, TenantFromAuth and
-// TenantFromAddress.
-type TenantFrom string
-
+// The words of tenant_from: what identifies the tenant of a request.
 const (
 	// TenantFromHeader is the header X-Scope-OrgID. Clients can set it to any value.
-	TenantFromHeader TenantFrom = "header"
+	TenantFromHeader = "header"
 	// TenantFromAuth is the client name from the authenticator.
-	TenantFromAuth TenantFrom = "auth"
+	TenantFromAuth = "auth"
 	// TenantFromAddress is the IP address of the client.
-	TenantFromAddress TenantFrom = "address"
+	TenantFromAddress = "address"
 )
-
-// UnmarshalText returns an error for an unknown value.
-func (f *TenantFrom) UnmarshalText(text []byte) error {
-	return configcheck.Word(f, text, "tenant_from", TenantFromHeader, TenantFromAuth, TenantFromAddress)
-}
 
 // ServerConfig configures the HTTP server.
 type ServerConfig struct {
@@ -75,7 +67,7 @@ type ServerConfig struct {
 	MaxConcurrentRequestsPerTenant int `mapstructure:"max_concurrent_requests_per_tenant"`
 
 	// TenantFrom determines what identifies the tenant of a request.
-	TenantFrom TenantFrom `mapstructure:"tenant_from"`
+	TenantFrom string `mapstructure:"tenant_from" words:"header auth address"`
 
 	// LegacyFormats accepts the text and binary formats, older than profile.proto, that google/pprof reads.
 	LegacyFormats bool `mapstructure:"legacy_formats"`

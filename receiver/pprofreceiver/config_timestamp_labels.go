@@ -8,59 +8,42 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // TimestampLabelConfig names a label with the time of an event, and its unit; or a preset.
 type TimestampLabelConfig struct {
-	Label string   `mapstructure:"label"`
-	Unit  TimeUnit `mapstructure:"unit"`
+	Label string `mapstructure:"label"`
+	Unit  string `mapstructure:"unit" words:"nanoseconds microseconds milliseconds seconds"`
 	// Preset stands for the label of a profiler, with its unit.
-	Preset TimestampPreset `mapstructure:"preset"`
+	Preset string `mapstructure:"preset" words:"splunk datadog otelpprof"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// TimeUnit is the unit of a time that is a number.
-type TimeUnit string
-
 // The units.
 const (
-	Nanoseconds  TimeUnit = "nanoseconds"
-	Microseconds TimeUnit = "microseconds"
-	Milliseconds TimeUnit = "milliseconds"
-	Seconds      TimeUnit = "seconds"
+	Nanoseconds  = "nanoseconds"
+	Microseconds = "microseconds"
+	Milliseconds = "milliseconds"
+	Seconds      = "seconds"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
-func (u *TimeUnit) UnmarshalText(text []byte) error {
-	return configcheck.Word(u, text, "unit", Nanoseconds, Microseconds, Milliseconds, Seconds)
-}
-
 // unitLengths has the length of each unit.
-var unitLengths = map[TimeUnit]time.Duration{
+var unitLengths = map[string]time.Duration{
 	Nanoseconds: time.Nanosecond, Microseconds: time.Microsecond, Milliseconds: time.Millisecond, Seconds: time.Second,
 }
 
-// TimestampPreset is whose label it is.
-type TimestampPreset string
-
 // The presets: Splunk's agents, Datadog's profilers, and the exporters of this project.
 const (
-	PresetSplunk    TimestampPreset = "splunk"
-	PresetDatadog   TimestampPreset = "datadog"
-	PresetOtelpprof TimestampPreset = "otelpprof"
+	PresetSplunk    = "splunk"
+	PresetDatadog   = "datadog"
+	PresetOtelpprof = "otelpprof"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
-func (p *TimestampPreset) UnmarshalText(text []byte) error {
-	return configcheck.Word(p, text, "preset", PresetSplunk, PresetDatadog, PresetOtelpprof)
-}
-
 // timestampPresets has the label of each preset.
-var timestampPresets = map[TimestampPreset]pprof.TimestampLabel{
+var timestampPresets = map[string]pprof.TimestampLabel{
 	PresetSplunk:    {Label: "source.event.time", Unit: time.Millisecond},
 	PresetDatadog:   {Label: "end_timestamp_ns", Unit: time.Nanosecond},
 	PresetOtelpprof: pprof.EncoderTimestampLabel(),

@@ -164,7 +164,7 @@ func TestScrapeDeltaModes(t *testing.T) {
 func TestScrapeDeltaPayload(t *testing.T) {
 	counters := &counting{}
 	to := newTarget(t, counters.serve)
-	for mode, kept := range map[DeltaMode]bool{DeltaComputed: false, DeltaOff: true} {
+	for mode, kept := range map[string]bool{DeltaComputed: false, DeltaOff: true} {
 		cfg := fetchConfig()
 		cfg.IncludeOriginalPayload = true
 		section := cfg.Scrape.GetOrInsertDefault()

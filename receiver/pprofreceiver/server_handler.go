@@ -129,7 +129,7 @@ func (s *server) acquire(ctx context.Context, r *http.Request) (release func(), 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer s.endOnShutdown(shutdownGrace, cancel)()
-	return s.limiter.acquire(ctx, s.cfg.TenantFrom.of(r))
+	return s.limiter.acquire(ctx, tenantOf(s.cfg.TenantFrom, r))
 }
 
 // endOnShutdown calls cancel when the shutdown began this long ago, unless stop is called before the shutdown begins.

@@ -190,7 +190,7 @@ func (a attributes) GetAttributeNames() []string { return nil }
 
 func TestTenantFrom(t *testing.T) {
 	for _, c := range []struct {
-		from    TenantFrom
+		from    string
 		auth    client.AuthData
 		address string
 		want    string
@@ -209,7 +209,7 @@ func TestTenantFrom(t *testing.T) {
 		request.Header.Set(tenantHeader, "said")
 		request.Header.Set("Authorization", "Bearer token")
 		request = request.WithContext(client.NewContext(t.Context(), client.Info{Auth: c.auth}))
-		assert.Equal(t, c.want, c.from.of(request))
+		assert.Equal(t, c.want, tenantOf(c.from, request))
 	}
 }
 

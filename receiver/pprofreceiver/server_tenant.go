@@ -14,9 +14,9 @@ import (
 // tenantHeader is the header that names the tenant in requests to Pyroscope and Loki.
 const tenantHeader = "X-Scope-OrgID"
 
-// of returns the tenant of a request.
-func (f TenantFrom) of(r *http.Request) string {
-	switch f {
+// tenantOf returns the tenant of a request, from what the option tenant_from says.
+func tenantOf(from string, r *http.Request) string {
+	switch from {
 	case TenantFromAuth:
 		return authenticated(r)
 	case TenantFromAddress:

@@ -22,7 +22,7 @@ type Config struct {
 	Protocols otlpreceiver.Protocols `mapstructure:"protocols"`
 
 	// OtherLogs determines what happens to other log records if the receiver is in no logs pipeline.
-	OtherLogs OtherLogs `mapstructure:"other_logs"`
+	OtherLogs string `mapstructure:"other_logs" words:"drop reject"`
 
 	splunkrecords.Config `mapstructure:",squash"`
 
@@ -30,21 +30,13 @@ type Config struct {
 	_ struct{}
 }
 
-// OtherLogs determines what happens to log records that are no profiling records. Its values are OtherLogsDrop and
-// OtherLogsReject.
-type OtherLogs string
-
+// The words of other_logs: what happens to log records that are no profiling records.
 const (
 	// OtherLogsDrop drops and counts the records.
-	OtherLogsDrop OtherLogs = "drop"
+	OtherLogsDrop = "drop"
 	// OtherLogsReject drops and counts the records, and rejects a request that has no profiling record.
-	OtherLogsReject OtherLogs = "reject"
+	OtherLogsReject = "reject"
 )
-
-// UnmarshalText returns an error for an unknown value.
-func (o *OtherLogs) UnmarshalText(text []byte) error {
-	return configcheck.Word(o, text, "other_logs", OtherLogsDrop, OtherLogsReject)
-}
 
 var (
 	_ confmap.Unmarshaler = (*Config)(nil)

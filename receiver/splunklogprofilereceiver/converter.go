@@ -28,7 +28,7 @@ type converter struct {
 	telemetry  *telemetry
 	report     *receiverhelper.ObsReport
 	logger     *zap.Logger
-	otherLogs  OtherLogs
+	otherLogs  string
 	announced  sync.Once
 
 	// A consumer is nil if the receiver is in no pipeline of its signal.

@@ -22,7 +22,7 @@ type telemetry struct {
 
 var (
 	outcomePassedOn = outcome("handed_on")
-	outcomeLost     = map[OtherLogs]metric.MeasurementOption{
+	outcomeLost     = map[string]metric.MeasurementOption{
 		OtherLogsDrop:   outcome("dropped"),
 		OtherLogsReject: outcome("rejected"),
 	}
@@ -56,6 +56,6 @@ func (t *telemetry) passedOn(ctx context.Context, records int) {
 	t.others.Add(ctx, int64(records), outcomePassedOn)
 }
 
-func (t *telemetry) lost(ctx context.Context, records int, how OtherLogs) {
+func (t *telemetry) lost(ctx context.Context, records int, how string) {
 	t.others.Add(ctx, int64(records), outcomeLost[how])
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +119,9 @@ func optionSchema(t *testing.T, field reflect.StructField, value reflect.Value) 
 		return s
 	}
 	s := typeSchema(t, kind)
+	for _, word := range configcheck.Words(field) {
+		s.Enum = append(s.Enum, word)
+	}
 	if configcheck.IsSize(field) {
 		s.Type, s.Pattern = []string{"integer", "string"}, "^[0-9]+ *([KMGT]i?B|B)?$"
 	}
@@ -170,11 +172,7 @@ func typeSchema(t *testing.T, kind reflect.Type) *schema {
 	case reflect.Float64:
 		return &schema{Type: "number"}
 	case reflect.String:
-		s := &schema{Type: "string"}
-		if isOurs(kind) {
-			s.Enum = sourceOf(t, kind).words[kind.Name()]
-		}
-		return s
+		return &schema{Type: "string"}
 	case reflect.Slice:
 		items := kind.Elem()
 		if section, _ := configcheck.Section(items); section != nil && isOurs(section) {
@@ -212,8 +210,6 @@ const (
 type source struct {
 	// comments are those of types and of their fields, "Config" and "Config.Field".
 	comments map[string]string
-	// words are the values of constants, by their type.
-	words map[string][]any
 }
 
 var sources = map[string]*source{}
@@ -225,7 +221,7 @@ func sourceOf(t *testing.T, of reflect.Type) *source {
 	if s, read := sources[directory]; read {
 		return s
 	}
-	s := &source{comments: map[string]string{}, words: map[string][]any{}}
+	s := &source{comments: map[string]string{}}
 	sources[directory] = s
 	files, err := filepath.Glob(filepath.Join(root, directory, "*.go"))
 	require.NoError(t, err)
@@ -234,35 +230,25 @@ func sourceOf(t *testing.T, of reflect.Type) *source {
 		require.NoError(t, err)
 		for _, declaration := range file.Decls {
 			if general, ok := declaration.(*ast.GenDecl); ok {
-				s.read(t, general)
+				s.read(general)
 			}
 		}
 	}
 	return s
 }
 
-func (s *source) read(t *testing.T, declaration *ast.GenDecl) {
-	t.Helper()
+func (s *source) read(declaration *ast.GenDecl) {
 	for _, spec := range declaration.Specs {
-		switch spec := spec.(type) {
-		case *ast.TypeSpec:
-			s.comments[spec.Name.Name] = sentence(declaration.Doc)
-			if section, ok := spec.Type.(*ast.StructType); ok {
-				for _, field := range section.Fields.List {
-					for _, name := range field.Names {
-						s.comments[spec.Name.Name+"."+name.Name] = sentence(field.Doc)
-					}
+		named, ok := spec.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		s.comments[named.Name.Name] = sentence(declaration.Doc)
+		if section, ok := named.Type.(*ast.StructType); ok {
+			for _, field := range section.Fields.List {
+				for _, name := range field.Names {
+					s.comments[named.Name.Name+"."+name.Name] = sentence(field.Doc)
 				}
-			}
-		case *ast.ValueSpec:
-			named, isNamed := spec.Type.(*ast.Ident)
-			if !isNamed || declaration.Tok != token.CONST || len(spec.Values) == 0 {
-				continue
-			}
-			if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
-				word, err := strconv.Unquote(literal.Value)
-				require.NoError(t, err)
-				s.words[named.Name] = append(s.words[named.Name], word)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ type EncodingConfig struct {
 	// MaxPprofBytes limits the uncompressed size of all pprofs of one request together (default: 67108864).
 	MaxPprofBytes int `mapstructure:"max_pprof_bytes" unit:"bytes"`
 	// Timestamps says how timestamps of samples are written, since pprof has no field for them (default: total).
-	Timestamps Timestamps `mapstructure:"timestamps"`
+	Timestamps string `mapstructure:"timestamps" words:"total label"`
 	// LinkLabels names the labels for the trace id and span id of a sample.
 	LinkLabels LinkLabelsConfig `mapstructure:"link_labels"`
 	// ResourceComments writes the attributes of the resource as comments "resource:key=value".
@@ -46,14 +46,12 @@ type LinkLabelsConfig struct {
 	_ struct{}
 }
 
-// Timestamps is TimestampsTotal or TimestampsLabel.
-type Timestamps string
-
+// The words of timestamps.
 const (
 	// TimestampsTotal writes one sample with the sum of the values, without timestamps.
-	TimestampsTotal Timestamps = "total"
+	TimestampsTotal = "total"
 	// TimestampsLabel writes one sample per timestamp, with the label "timestamp" in nanoseconds.
-	TimestampsLabel Timestamps = "label"
+	TimestampsLabel = "label"
 )
 
 var _ confmap.Validator = (*EncodingConfig)(nil)
@@ -65,11 +63,6 @@ func NewDefaultEncodingConfig() EncodingConfig {
 		Timestamps:    TimestampsTotal,
 		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
 	}
-}
-
-// UnmarshalText returns an error for any other word.
-func (t *Timestamps) UnmarshalText(text []byte) error {
-	return configcheck.Word(t, text, "timestamps", TimestampsTotal, TimestampsLabel)
 }
 
 // Validate returns all errors in the configuration.

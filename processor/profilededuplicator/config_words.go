@@ -1,0 +1,82 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"github.com/otelpprof/otelpprof/internal/dedup"
+)
+
+// The words of sample_shape: the form of the samples in the result. Samples with equal stack, attributes and link are equal.
+const (
+	// SampleShapeCombined combines equal samples into one, with all values and timestamps.
+	SampleShapeCombined = "combined"
+	// SampleShapePerEvent makes one sample per timestamp.
+	SampleShapePerEvent = "per_event"
+	// SampleShapeTotal combines equal samples into one, with one value and no timestamp.
+	SampleShapeTotal = "total"
+)
+
+func shapeOf(word string) dedup.Shape {
+	switch word {
+	case SampleShapePerEvent:
+		return dedup.ShapePerEvent
+	case SampleShapeTotal:
+		return dedup.ShapeTotal
+	default:
+		return dedup.ShapeCombined
+	}
+}
+
+// The words of on_invalid: what to do with a profile that violates the format.
+const (
+	// OnInvalidDropProfile drops the profile and keeps the other profiles of the message.
+	OnInvalidDropProfile = "drop_profile"
+	// OnInvalidReject refuses the message with a permanent error.
+	OnInvalidReject = "reject"
+	// OnInvalidPass passes the message on unchanged.
+	OnInvalidPass = "pass"
+)
+
+func actionOf(word string) dedup.OnInvalid {
+	switch word {
+	case OnInvalidReject:
+		return dedup.Reject
+	case OnInvalidPass:
+		return dedup.Pass
+	default:
+		return dedup.DropProfile
+	}
+}
+
+// The words of links_without_span: what to do with links that have only a trace id, or only a span id.
+const (
+	// LinksWithoutSpanDrop replaces the link with an attribute of the sample that has the id.
+	LinksWithoutSpanDrop = "drop"
+	// LinksWithoutSpanKeep keeps the link.
+	LinksWithoutSpanKeep = "keep"
+)
+
+// The words of negative_lines: what happens to lines, columns and start lines below 0.
+const (
+	// NegativeLinesClear makes them 0, which says that they are not known.
+	NegativeLinesClear = "clear"
+	// NegativeLinesKeep leaves them as they are.
+	NegativeLinesKeep = "keep"
+)
+
+// The words of functions_without_name: what happens to functions that have neither a name, a system name nor a file name.
+const (
+	// FunctionsWithoutNameName gives them a name.
+	FunctionsWithoutNameName = "name"
+	// FunctionsWithoutNameKeep leaves them as they are.
+	FunctionsWithoutNameKeep = "keep"
+)
+
+// The words of timestamps_outside: what happens to a profile whose time range does not hold all timestamps of its samples.
+const (
+	// TimestampsOutsideWiden widens the time range, by one hour on each side at most.
+	TimestampsOutsideWiden = "widen"
+	// TimestampsOutsideKeep leaves it as it is.
+	TimestampsOutsideKeep = "keep"
+)
