@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/collector/processor/processortest"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elftest"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 	"github.com/otelpprof/otelpprof/translator/pprof"

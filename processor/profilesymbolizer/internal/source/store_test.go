@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/debuginfo"
-	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elftest"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package elftest makes small ELF files for tests, also wrong ones.
-package elftest // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elftest"
+package elftest // import "github.com/otelpprof/otelpprof/internal/testkit/elftest"
 
 import (
 	"encoding/binary"
