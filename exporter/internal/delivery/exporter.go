@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -43,8 +42,7 @@ type Exporter struct {
 	waits bool
 	// direct reports whether there is no queue: ConsumeProfiles exports.
 	direct bool
-	// queuedBytes is the reserved memory of the requests in a queue in memory.
-	queuedBytes atomic.Int64
+	queued queued
 	// drainTime is how long Shutdown processes the queue. Then drained ends.
 	drainTime    time.Duration
 	drained      context.Context
@@ -80,6 +78,7 @@ type Settings struct {
 // NewExporter returns an exporter that uses exporterhelper for timeout, queue and retry.
 func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exporter, err error) {
 	e = &Exporter{consume: s.Consume, timeout: s.Timeout.Timeout, telemetry: s.Telemetry, drainTime: s.DrainTime}
+	e.queued.held = map[*memory.Reservation]held{}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	queue := s.Queue.Get()
 	e.direct = queue == nil
@@ -127,7 +126,7 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	if e.budget == nil {
 		return e.Profiles.ConsumeProfiles(ctx, pd) // It was not started, which exporterhelper reports.
 	}
-	if share := e.budget.Size() / queuedPart; e.inMemory && e.queuedBytes.Load()+reservation.Bytes() > share {
+	if share := e.budget.Size() / queuedPart; e.inMemory && !e.queued.fits(reservation, share) {
 		if reservation.Bytes() > share {
 			return e.exportNow(ctx, pd)
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"testing"
 	"time"
 
@@ -125,6 +126,39 @@ func TestQueueIsFull(t *testing.T) {
 	used, _ := budget.Used()
 	assert.LessOrEqual(t, used, int64(16*size))
 	close(end)
+	require.NoError(t, e.Shutdown(t.Context()))
+	used, _ = budget.Used()
+	assert.Zero(t, used)
+}
+
+// TestPartsInAQueue: the parts of a message that was split share its reservation. It counts once in the queue, until the last one was
+// exported.
+func TestPartsInAQueue(t *testing.T) {
+	const size = 1 << 20
+	var end sync.WaitGroup
+	end.Add(1)
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+		Queue: options.NewDefaultQueue(), Retry: configretry.NewDefaultBackOffConfig(), DrainTime: time.Minute,
+		Consume: func(context.Context, pprofile.Profiles) error {
+			end.Wait()
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	budget := memory.New(64*size, time.Second)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
+	whole, err := budget.Reserve(t.Context(), 10*size)
+	require.NoError(t, err)
+	ctx := memory.NewContext(t.Context(), whole)
+	for range 5 {
+		require.NoError(t, e.ConsumeProfiles(ctx, message(size)))
+	}
+	whole.Release()
+	require.NoError(t, e.ConsumeProfiles(t.Context(), message(2*size)), "16 MiB are for the queue")
+	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), message(2*size)), "sending_queue is full")
+	used, _ := budget.Used()
+	assert.GreaterOrEqual(t, used, int64(10*size))
+	end.Done()
 	require.NoError(t, e.Shutdown(t.Context()))
 	used, _ = budget.Used()
 	assert.Zero(t, used)

@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
@@ -21,8 +22,6 @@ import (
 type request struct {
 	profiles    pprofile.Profiles
 	reservation *memory.Reservation
-	// queued is its part of queuedBytes. The reservation may change: other pipelines can have it, too.
-	queued int64
 }
 
 var _ xexporterhelper.RequestErrorHandler = (*request)(nil)
@@ -53,25 +52,58 @@ func (r *request) OnError(err error) xexporterhelper.Request {
 
 // queueSettings tell exporterhelper how to keep requests in a queue: encoded on disk, or in memory with their reservation.
 func (e *Exporter) queueSettings() xexporterhelper.QueueBatchSettings {
-	return xexporterhelper.QueueBatchSettings{Encoding: requestEncoding{}, ReferenceCounter: queued{e}}
+	return xexporterhelper.QueueBatchSettings{Encoding: requestEncoding{}, ReferenceCounter: &e.queued}
 }
 
-// queued holds the requests in a queue in memory.
-type queued struct{ *Exporter }
+// queued has the memory of the requests in a queue in memory. A reservation counts once: the parts of a message that was split share it.
+type queued struct {
+	mu    sync.Mutex
+	bytes int64
+	held  map[*memory.Reservation]held
+}
+
+// held is what counts for one reservation, which may change: other pipelines can have it, too.
+type held struct {
+	requests int
+	bytes    int64
+}
+
+// fits reports whether one more request fits into so many bytes.
+func (q *queued) fits(r *memory.Reservation, most int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.held[r].requests > 0 || q.bytes+r.Bytes() <= most
+}
+
+// add adds so many requests.
+func (q *queued) add(r *memory.Reservation, requests int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h := q.held[r]
+	if h.requests == 0 {
+		h.bytes = r.Bytes()
+		q.bytes += h.bytes
+	}
+	if h.requests += requests; h.requests > 0 {
+		q.held[r] = h
+		return
+	}
+	q.bytes -= h.bytes
+	delete(q.held, r)
+}
 
 // Ref is called before a request is added to the queue.
-func (q queued) Ref(r xexporterhelper.Request) {
+func (q *queued) Ref(r xexporterhelper.Request) {
 	one := r.(*request)
 	pref.RefProfiles(one.profiles)
 	one.reservation.Retain().Accept()
-	one.queued = one.reservation.Bytes()
-	q.queuedBytes.Add(one.queued)
+	q.add(one.reservation, 1)
 }
 
 // Unref is called when the work on a request has ended.
-func (q queued) Unref(r xexporterhelper.Request) {
+func (q *queued) Unref(r xexporterhelper.Request) {
 	one := r.(*request)
-	q.queuedBytes.Add(-one.queued)
+	q.add(one.reservation, -1)
 	pref.UnrefProfiles(one.profiles)
 	one.reservation.Release()
 }
