@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
@@ -32,8 +34,7 @@ func loadConfig(t *testing.T, conf *confmap.Conf) (*Config, error) {
 }
 
 func TestConfig(t *testing.T) {
-	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
-	require.NoError(t, err)
+	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", "config.yaml")))(t)
 	for name, want := range map[string]*Config{
 		"splunk_log_profile": {Config: splunkrecords.NewDefaultConfig()},
 		"splunk_log_profile/all": {Config: splunkrecords.Config{
@@ -47,10 +48,8 @@ func TestConfig(t *testing.T) {
 			IncludeOriginalPayload: true,
 		}},
 	} {
-		sub, err := conf.Sub(name)
-		require.NoError(t, err)
-		cfg, err := loadConfig(t, sub)
-		require.NoError(t, err)
+		sub := must.Get(conf.Sub(name))(t)
+		cfg := must.Get(loadConfig(t, sub))(t)
 		assert.Equal(t, want, cfg, name)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -25,16 +27,14 @@ import (
 // load reads one entry of a file of testdata and validates it.
 func load(t *testing.T, file, entry string) (*Config, error) {
 	t.Helper()
-	conf, err := confmaptest.LoadConf(filepath.Join("testdata", file))
-	require.NoError(t, err)
+	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", file)))(t)
 	return configOf(t, conf, entry)
 }
 
 func configOf(t *testing.T, conf *confmap.Conf, entry string) (*Config, error) {
 	t.Helper()
 	require.True(t, conf.IsSet(entry), entry)
-	section, err := conf.Sub(entry)
-	require.NoError(t, err)
+	section := must.Get(conf.Sub(entry))(t)
 	cfg := createDefaultConfig().(*Config)
 	if err := section.Unmarshal(cfg); err != nil {
 		return cfg, err
@@ -43,8 +43,7 @@ func configOf(t *testing.T, conf *confmap.Conf, entry string) (*Config, error) {
 }
 
 func TestConfigDefaults(t *testing.T) {
-	cfg, err := load(t, "config.yaml", "pprof")
-	require.NoError(t, err)
+	cfg := must.Get(load(t, "config.yaml", "pprof"))(t)
 	assert.Equal(t, &Config{
 		TimeoutConfig: exporterhelper.TimeoutConfig{Timeout: 5 * time.Second},
 		QueueConfig:   options.NewDefaultQueue(),
@@ -71,8 +70,7 @@ func TestConfigDefaults(t *testing.T) {
 }
 
 func TestConfigAll(t *testing.T) {
-	cfg, err := load(t, "config.yaml", "pprof/all")
-	require.NoError(t, err)
+	cfg := must.Get(load(t, "config.yaml", "pprof/all"))(t)
 	assert.Equal(t, &FileConfig{
 		Directory:        "./profiles",
 		Path:             "{deployment.environment.name}/{service.name}/{profile.type}-{time}-{profile.id}.pb.gz",

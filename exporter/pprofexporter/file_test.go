@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,11 +64,9 @@ func TestFilesEqualPayloads(t *testing.T) {
 
 // The original pprof of a profile is written byte for byte, with the compression of the exporter.
 func TestOriginalPayloadInFile(t *testing.T) {
-	plain, err := inflate.Append(nil, deliverytest.OwnProfile(t, "cpu.pb.gz"), 64<<20)
-	require.NoError(t, err)
+	plain := must.Get(inflate.Append(nil, deliverytest.OwnProfile(t, "cpu.pb.gz"), 64<<20))(t)
 	plain = append(plain, 0xf8, 0x7f, 1) // a field that no translation would write again
-	smallest, err := pprof.AppendGzip(nil, plain, 9)
-	require.NoError(t, err)
+	smallest := must.Get(pprof.AppendGzip(nil, plain, 9))(t)
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{IncludeOriginalPayload: true})
 	for _, payload := range [][]byte{plain, smallest} {
 		f := newFixture(t, func(cfg *Config) { cfg.Encoding.PreferOriginalPayload = true })
@@ -74,11 +74,9 @@ func TestOriginalPayloadInFile(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
 		require.Len(t, f.files(t), 1)
-		written, err := os.ReadFile(filepath.Join(f.directory, f.files(t)[0]))
-		require.NoError(t, err)
+		written := must.Get(os.ReadFile(filepath.Join(f.directory, f.files(t)[0])))(t)
 		assert.False(t, bytes.Equal(payload, written))
-		got, err := inflate.Append(nil, written, 64<<20)
-		require.NoError(t, err)
+		got := must.Get(inflate.Append(nil, written, 64<<20))(t)
 		assert.Equal(t, plain, got)
 	}
 }
@@ -105,8 +103,7 @@ func TestHostileNames(t *testing.T) {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, service)), "%q", service)
 	}
 	assert.Len(t, f.services(t), len(services), "a directory for each")
-	above, err := os.ReadDir(base)
-	require.NoError(t, err)
+	above := must.Get(os.ReadDir(base))(t)
 	assert.Len(t, above, 1)
 	for _, file := range f.files(t) {
 		assert.True(t, filepath.IsLocal(file))
@@ -182,8 +179,7 @@ func TestBlockedPath(t *testing.T) {
 	assert.True(t, consumererror.IsPermanent(err))
 	require.ErrorContains(t, err, `the path is blocked by "planted"`)
 	assert.Equal(t, map[string]int{"free": 1, "planted": 1}, f.services(t), "the link is still there")
-	entries, err := os.ReadDir(outside)
-	require.NoError(t, err)
+	entries := must.Get(os.ReadDir(outside))(t)
 	assert.Empty(t, entries)
 }
 
@@ -211,8 +207,7 @@ func TestModesAndLevel(t *testing.T) {
 // timeless returns a message with one profile that has no time.
 func timeless(t *testing.T) pprofile.Profiles {
 	t.Helper()
-	p, err := profile.ParseData(deliverytest.SmallCPU(t))
-	require.NoError(t, err)
+	p := must.Get(profile.ParseData(deliverytest.SmallCPU(t)))(t)
 	p.TimeNanos = 0
 	var out bytes.Buffer
 	require.NoError(t, p.Write(&out))
@@ -239,8 +234,7 @@ func TestArrival(t *testing.T) {
 		name, id, found := strings.Cut(strings.TrimPrefix(file, "a/cpu/"), "-")
 		require.True(t, found)
 		assert.Equal(t, time.Date(2026, 11, 22, i+1, 0, 0, 7, time.UTC).Format("20060102T150405.000000000Z"), name)
-		content, err := os.ReadFile(filepath.Join(f.directory, file))
-		require.NoError(t, err)
+		content := must.Get(os.ReadFile(filepath.Join(f.directory, file)))(t)
 		ids, contents = append(ids, id), append(contents, string(content))
 		assert.Zero(t, f.read(t, file).TimeNanos, "the pprof is as it was")
 	}

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -61,8 +63,7 @@ func ownReceiver(t *testing.T) (string, *consumertest.ProfilesSink) {
 	cfg := factory.CreateDefaultConfig()
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{"server": map[string]any{"endpoint": endpoint}}).Unmarshal(cfg))
 	sink := &consumertest.ProfilesSink{}
-	r, err := factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(component.MustNewType("pprof")), cfg, sink)
-	require.NoError(t, err)
+	r := must.Get(factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(component.MustNewType("pprof")), cfg, sink))(t)
 	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()))
 	t.Cleanup(func() { assert.NoError(t, r.Shutdown(context.WithoutCancel(t.Context()))) })
 	return "http://" + endpoint, sink
@@ -80,13 +81,10 @@ func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 			again := newSink(t, nil)
 			p := newPushing(t, again.URL, func(cfg *Config) { cfg.HTTP.Get().Format = FormatPyroscope })
 
-			sent, err := url.Parse(target)
-			require.NoError(t, err)
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, receiver+target, bytes.NewReader(capture.Body))
-			require.NoError(t, err)
+			sent := must.Get(url.Parse(target))(t)
+			request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, receiver+target, bytes.NewReader(capture.Body)))(t)
 			request.Header.Set("Content-Type", capture.Header.Get("Content-Type"))
-			response, err := http.DefaultClient.Do(request)
-			require.NoError(t, err)
+			response := must.Get(http.DefaultClient.Do(request))(t)
 			response.Body.Close()
 			require.Equal(t, http.StatusOK, response.StatusCode)
 			require.Len(t, received.AllProfiles(), 1)
@@ -94,8 +92,7 @@ func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 
 			require.Len(t, again.requests(), 1)
 			got := again.requests()[0]
-			query, err := url.ParseQuery(got.query)
-			require.NoError(t, err)
+			query := must.Get(url.ParseQuery(got.query))(t)
 			assert.Equal(t, "/ingest", got.path)
 			// The client's session ends at the receiver.
 			name := regexp.MustCompile("__session_id__=[0-9a-f]+,").ReplaceAllString(sent.Query().Get("name"), "")

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -29,16 +31,14 @@ import (
 // load reads one entry of a file of testdata and validates it.
 func load(t *testing.T, file, entry string) (*Config, error) {
 	t.Helper()
-	conf, err := confmaptest.LoadConf(filepath.Join("testdata", file))
-	require.NoError(t, err)
+	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", file)))(t)
 	return configOf(t, conf, entry)
 }
 
 func configOf(t *testing.T, conf *confmap.Conf, entry string) (*Config, error) {
 	t.Helper()
 	require.True(t, conf.IsSet(entry), entry)
-	section, err := conf.Sub(entry)
-	require.NoError(t, err)
+	section := must.Get(conf.Sub(entry))(t)
 	cfg := createDefaultConfig().(*Config)
 	if err := section.Unmarshal(cfg); err != nil {
 		return cfg, err
@@ -47,16 +47,14 @@ func configOf(t *testing.T, conf *confmap.Conf, entry string) (*Config, error) {
 }
 
 func TestConfigDefaults(t *testing.T) {
-	cfg, err := load(t, "config.yaml", "profile_view")
-	require.NoError(t, err)
+	cfg := must.Get(load(t, "config.yaml", "profile_view"))(t)
 	assert.Equal(t, createDefaultConfig(), cfg)
 	assert.Equal(t, "localhost:4041", cfg.HTTP.NetAddr.Endpoint, "loopback unless told otherwise")
 	assert.False(t, cfg.HTTP.CORS.HasValue())
 }
 
 func TestConfigAll(t *testing.T) {
-	got, err := load(t, "config.yaml", "profile_view/all")
-	require.NoError(t, err)
+	got := must.Get(load(t, "config.yaml", "profile_view/all"))(t)
 	want := createDefaultConfig().(*Config)
 	want.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
 	want.PathPrefix, want.AllowedHosts = "/profiling", []string{"profiles.example.com"}
@@ -101,8 +99,7 @@ func TestConfigRefuses(t *testing.T) {
 		_, err := load(t, "bad.yaml", entry)
 		assert.ErrorContains(t, err, want, entry)
 	}
-	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "bad.yaml"))
-	require.NoError(t, err)
+	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", "bad.yaml")))(t)
 	assert.Len(t, conf.ToStringMap(), len(wants), "each entry has its error")
 }
 
@@ -141,8 +138,7 @@ func create(t *testing.T, change func(*Config)) xexporter.Profiles {
 	if change != nil {
 		change(cfg)
 	}
-	e, err := NewFactory().CreateProfiles(t.Context(), exportertest.NewNopSettings(metadata.Type), cfg)
-	require.NoError(t, err)
+	e := must.Get(NewFactory().CreateProfiles(t.Context(), exportertest.NewNopSettings(metadata.Type), cfg))(t)
 	return e
 }
 

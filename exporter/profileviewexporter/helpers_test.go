@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -75,16 +77,13 @@ func newHosted(t *testing.T, host component.Host, change func(*Config)) *serving
 // get returns an answer and its body.
 func (s *serving) get(t *testing.T, path string, header ...string) (*http.Response, []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody))(t)
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
+	response := must.Get(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	body := must.Get(io.ReadAll(response.Body))(t)
 	return response, body
 }
 
@@ -128,8 +127,7 @@ func counted(t *testing.T, telemetry *componenttest.Telemetry, name, key, value 
 // gauge returns the value of a gauge without further attributes.
 func gauge(t *testing.T, telemetry *componenttest.Telemetry, name string) int64 {
 	t.Helper()
-	m, err := telemetry.GetMetric(metricPrefix + name)
-	require.NoError(t, err)
+	m := must.Get(telemetry.GetMetric(metricPrefix + name))(t)
 	data, isGauge := m.Data.(metricdata.Gauge[int64])
 	require.True(t, isGauge)
 	require.Len(t, data.DataPoints, 1)

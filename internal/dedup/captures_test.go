@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,14 +42,11 @@ func TestCaptures(t *testing.T) {
 		}
 		dedup.Concat(whole, after)
 	}
-	paths, err := filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*.pb"))
-	require.NoError(t, err)
+	paths := must.Get(filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*.pb")))(t)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
-		body, err := os.ReadFile(path)
-		require.NoError(t, err)
-		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
-		require.NoError(t, err)
+		body := must.Get(os.ReadFile(path))(t)
+		logs := must.Get((&plog.ProtoUnmarshaler{}).UnmarshalLogs(body))(t)
 		pd, _ := splunk.NewDecoder(splunk.Options{}).Decode(logs, 1, nil)
 		dedup.Concat(whole, requireSameMeaning(t, path, pd))
 	}
@@ -143,8 +142,7 @@ func mappingsOf(t *testing.T, pd pprofile.Profiles) (mappings []string) {
 	t.Helper()
 	for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
 		require.NoError(t, err)
-		p, err := profile.ParseData(payload.Pprof)
-		require.NoError(t, err)
+		p := must.Get(profile.ParseData(payload.Pprof))(t)
 		var text strings.Builder
 		for _, m := range p.Mapping {
 			fmt.Fprintf(&text, "%s %s;", m.File, m.BuildID)

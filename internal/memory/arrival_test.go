@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -34,10 +36,8 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := New(test.size, 0)
-			a, err := b.Arrive(t.Context(), 1000, nil)
-			require.NoError(t, err)
-			got, err := a.Read(t.Context(), bytes.NewReader(content), test.announced, testFactor)
-			require.NoError(t, err)
+			a := must.Get(b.Arrive(t.Context(), 1000, nil))(t)
+			got := must.Get(a.Read(t.Context(), bytes.NewReader(content), test.announced, testFactor))(t)
 			assert.Equal(t, content, got)
 			assert.LessOrEqual(t, cap(got), test.capacity)
 			assert.GreaterOrEqual(t, a.Bytes(), int64(1000+cap(got)))
@@ -97,8 +97,7 @@ func (s *sender) begin() {
 func arrive(t *testing.T, b *Budget, announced int64) (*sender, <-chan error) {
 	t.Helper()
 	s, result := newSender(), make(chan error, 1)
-	a, err := b.Arrive(t.Context(), 10, s.abort)
-	require.NoError(t, err)
+	a := must.Get(b.Arrive(t.Context(), 10, s.abort))(t)
 	go func() {
 		defer a.Release()
 		_, err := a.Read(context.WithoutCancel(t.Context()), s, announced, testFactor)
@@ -121,8 +120,7 @@ func TestStalledEnds(t *testing.T) {
 		default:
 		}
 		begin := time.Now()
-		r, err := b.Reserve(t.Context(), 600<<10)
-		require.NoError(t, err)
+		r := must.Get(b.Reserve(t.Context(), 600<<10))(t)
 		assert.LessOrEqual(t, time.Since(begin), 2*pressureInterval)
 		require.ErrorIs(t, <-result, ErrStalled)
 		r.Release()
@@ -172,8 +170,7 @@ func TestLateEnds(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		begin := time.Now()
-		r, err := b.Reserve(t.Context(), 6<<20)
-		require.NoError(t, err)
+		r := must.Get(b.Reserve(t.Context(), 6<<20))(t)
 		assert.LessOrEqual(t, time.Since(begin), maxArrivalTime+2*pressureInterval)
 		require.ErrorIs(t, <-result, ErrStalled)
 		r.Release()
@@ -193,8 +190,7 @@ func TestOnlyAsManyAsNeeded(t *testing.T) {
 			results, senders = append(results, result), append(senders, s)
 		}
 		time.Sleep(stallTime)
-		r, err := b.Reserve(t.Context(), 1<<20)
-		require.NoError(t, err)
+		r := must.Get(b.Reserve(t.Context(), 1<<20))(t)
 		synctest.Wait()
 		ended := 0
 		for i, result := range results {
@@ -226,8 +222,7 @@ func TestLargeWaitsAtTheDoor(t *testing.T) {
 				a, err := b.Arrive(t.Context(), 10, func() {})
 				require.NoError(t, err)
 				defer a.Release()
-				got, err := a.Read(t.Context(), bytes.NewReader(content), int64(len(content)), testFactor)
-				require.NoError(t, err)
+				got := must.Get(a.Read(t.Context(), bytes.NewReader(content), int64(len(content)), testFactor))(t)
 				assert.Len(t, got, len(content))
 				assert.NoError(t, a.Grow(t.Context(), testFactor*int64(len(content))))
 				time.Sleep(time.Millisecond)

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -57,12 +59,9 @@ func TestReserve(t *testing.T) {
 func TestGrowingFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(800, time.Minute)
-		newcomer, err := b.Reserve(t.Context(), 0)
-		require.NoError(t, err)
-		one, err := b.Reserve(t.Context(), 100)
-		require.NoError(t, err)
-		other, err := b.Reserve(t.Context(), 550)
-		require.NoError(t, err)
+		newcomer := must.Get(b.Reserve(t.Context(), 0))(t)
+		one := must.Get(b.Reserve(t.Context(), 100))(t)
+		other := must.Get(b.Reserve(t.Context(), 550))(t)
 		var order []string
 		var group sync.WaitGroup
 		group.Go(func() {
@@ -87,12 +86,9 @@ func TestGrowingFirst(t *testing.T) {
 func TestOldestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(800, time.Minute)
-		holder, err := b.Reserve(t.Context(), 500)
-		require.NoError(t, err)
-		older, err := b.Reserve(t.Context(), 0)
-		require.NoError(t, err)
-		younger, err := b.Reserve(t.Context(), 0)
-		require.NoError(t, err)
+		holder := must.Get(b.Reserve(t.Context(), 500))(t)
+		older := must.Get(b.Reserve(t.Context(), 0))(t)
+		younger := must.Get(b.Reserve(t.Context(), 0))(t)
 		var order []string
 		var group sync.WaitGroup
 		wait := func(name string, r *Reservation, bytes int64) {
@@ -124,8 +120,7 @@ func TestKeptForOrdinary(t *testing.T) {
 		require.ErrorIs(t, err, ErrExhausted)
 		var ordinary []*Reservation
 		for range 4 {
-			r, err := b.Reserve(t.Context(), 10)
-			require.NoError(t, err)
+			r := must.Get(b.Reserve(t.Context(), 10))(t)
 			require.NoError(t, r.Grow(t.Context(), 32))
 			require.ErrorIs(t, r.Grow(t.Context(), 33), ErrExhausted, "it would be large")
 			ordinary = append(ordinary, r)
@@ -144,8 +139,7 @@ func TestAccepted(t *testing.T) {
 		b := New(1024, time.Second)
 		held, err := b.Reserve(t.Context(), 512) // by batches and queues
 		require.NoError(t, err)
-		r, err := b.Reserve(t.Context(), 64)
-		require.NoError(t, err)
+		r := must.Get(b.Reserve(t.Context(), 64))(t)
 		require.ErrorIs(t, r.Grow(t.Context(), 512), ErrExhausted)
 		r.Accept()
 		require.NoError(t, r.Grow(t.Context(), 512))
@@ -155,8 +149,7 @@ func TestAccepted(t *testing.T) {
 		synctest.Wait()
 		group.Go(func() { assert.NoError(t, r.Grow(t.Context(), 600)) })
 		synctest.Wait()
-		other, err := b.Reserve(t.Context(), 1)
-		require.NoError(t, err)
+		other := must.Get(b.Reserve(t.Context(), 1))(t)
 		held.Shrink(400)
 		group.Wait()
 		r.Release()
@@ -171,8 +164,7 @@ func TestNoDeadlock(t *testing.T) {
 		b := New(800, time.Hour)
 		var all []*Reservation
 		for range 5 {
-			r, err := b.Reserve(t.Context(), 140)
-			require.NoError(t, err)
+			r := must.Get(b.Reserve(t.Context(), 140))(t)
 			all = append(all, r)
 		}
 		var failed atomic.Int64
@@ -201,8 +193,7 @@ func TestNoDeadlock(t *testing.T) {
 // TestMessage: the part of a message stays reserved until its last holder has released it.
 func TestMessage(t *testing.T) {
 	b := New(100_000, 0)
-	request, err := b.Reserve(t.Context(), 60)
-	require.NoError(t, err)
+	request := must.Get(b.Reserve(t.Context(), 60))(t)
 	message := request.Split(40)
 	assert.Equal(t, int64(20), request.Bytes())
 	request.Release()
@@ -222,8 +213,7 @@ func TestMessage(t *testing.T) {
 	ctx, measured, err := b.Message(t.Context(), pd)
 	require.NoError(t, err)
 	assert.Equal(t, bytes, FromContext(ctx).Bytes())
-	other, err := b.Reserve(t.Context(), 5)
-	require.NoError(t, err)
+	other := must.Get(b.Reserve(t.Context(), 5))(t)
 	other.Join(measured)
 	assert.Equal(t, 5+bytes, other.Bytes())
 	measured.Release()
@@ -236,8 +226,7 @@ func TestMessage(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	b := New(100_000, 0)
 	func() {
-		r, err := b.Reserve(t.Context(), 10_000)
-		require.NoError(t, err)
+		r := must.Get(b.Reserve(t.Context(), 10_000))(t)
 		pd := pprofile.NewProfiles()
 		b.HandOver(pd, r)
 		_, found, err := b.Message(t.Context(), pd)
@@ -301,8 +290,7 @@ func TestNeverAboveSize(t *testing.T) {
 func TestCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100, time.Minute)
-		r, err := b.Reserve(t.Context(), 80)
-		require.NoError(t, err)
+		r := must.Get(b.Reserve(t.Context(), 80))(t)
 		begin := time.Now()
 		b.Count(3)
 		assert.Zero(t, time.Since(begin))
@@ -325,8 +313,7 @@ func TestProcessMemory(t *testing.T) {
 // TestNoBudget: before its start a component has no budget, and then nothing is limited.
 func TestNoBudget(t *testing.T) {
 	var b *Budget
-	r, err := b.Reserve(t.Context(), 1<<60)
-	require.NoError(t, err)
+	r := must.Get(b.Reserve(t.Context(), 1<<60))(t)
 	require.NoError(t, r.Split(10).Join(r).Grow(t.Context(), 1<<61))
 	assert.Zero(t, r.Bytes())
 	r.Release()
@@ -335,8 +322,7 @@ func TestNoBudget(t *testing.T) {
 // TestCanceled: the error of work whose context has ended says so, and why.
 func TestCanceled(t *testing.T) {
 	b := New(100, time.Minute)
-	r, err := b.Reserve(t.Context(), 60)
-	require.NoError(t, err)
+	r := must.Get(b.Reserve(t.Context(), 60))(t)
 	defer r.Release()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the client has left")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -113,8 +115,7 @@ func creatorConfig(t *testing.T, template map[string]any) *Config {
 	}
 	whole := confmap.NewFromStringMap(template)
 	require.NoError(t, whole.Merge(confmap.NewFromStringMap(discovered)))
-	cfg, err := load(whole)
-	require.NoError(t, err)
+	cfg := must.Get(load(whole))(t)
 	return cfg
 }
 
@@ -182,14 +183,10 @@ func TestStartErrors(t *testing.T) {
 
 // TestDefaultsStayTheirOwn: changing a loaded configuration does not change the defaults.
 func TestDefaultsStayTheirOwn(t *testing.T) {
-	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
-	require.NoError(t, err)
-	sub, err := conf.Sub("pprof/contrib_self_defaults")
-	require.NoError(t, err)
-	first, err := load(sub)
-	require.NoError(t, err)
+	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", "config.yaml")))(t)
+	sub := must.Get(conf.Sub("pprof/contrib_self_defaults"))(t)
+	first := must.Get(load(sub))(t)
 	first.Self.Get().Profiles[0] = "x"
-	second, err := load(sub)
-	require.NoError(t, err)
+	second := must.Get(load(sub))(t)
 	assert.Equal(t, "cpu", second.Self.Get().Profiles[0])
 }

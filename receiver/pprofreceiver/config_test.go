@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
@@ -35,12 +37,9 @@ func load(conf *confmap.Conf) (*Config, error) {
 
 func loadFile(t *testing.T, name string) *Config {
 	t.Helper()
-	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
-	require.NoError(t, err)
-	sub, err := conf.Sub(name)
-	require.NoError(t, err)
-	cfg, err := load(sub)
-	require.NoError(t, err)
+	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", "config.yaml")))(t)
+	sub := must.Get(conf.Sub(name))(t)
+	cfg := must.Get(load(sub))(t)
 	return cfg
 }
 
@@ -112,8 +111,7 @@ func TestLoadAll(t *testing.T) {
 	}, cfg.decodeOptions())
 	assert.True(t, cfg.KeepGeneratedNames)
 
-	resource, err := cfg.resourceDefaults()
-	require.NoError(t, err)
+	resource := must.Get(cfg.resourceDefaults())(t)
 	assert.Equal(t, map[string]any{
 		"deployment.environment.name": "production", "replicas": int64(3), "zones": []any{"a", "b"},
 	}, resource.AsRaw())
@@ -138,8 +136,7 @@ func TestLoadNoLinks(t *testing.T) {
 }
 
 func TestLoadBad(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "bad_config.yaml"))
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile(filepath.Join("testdata", "bad_config.yaml")))(t)
 	var cases []struct {
 		Want  string         `yaml:"want"`
 		Pprof map[string]any `yaml:"pprof"`
@@ -156,8 +153,7 @@ func TestLoadBad(t *testing.T) {
 
 func readme(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("README.md")
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile("README.md"))(t)
 	return string(text)
 }
 
@@ -166,12 +162,9 @@ func TestReadmeSnippets(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
 	require.NotEmpty(t, blocks)
 	for i, block := range blocks {
-		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
-		require.NoError(t, err)
-		conf, err := retrieved.AsConf()
-		require.NoError(t, err)
-		sub, err := conf.Sub("receivers::pprof")
-		require.NoError(t, err)
+		retrieved := must.Get(confmap.NewRetrievedFromYAML([]byte(block[1])))(t)
+		conf := must.Get(retrieved.AsConf())(t)
+		sub := must.Get(conf.Sub("receivers::pprof"))(t)
 		cfg, err := load(sub)
 		require.NoError(t, err, "block %d", i)
 		if i == 0 {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -128,8 +130,7 @@ func TestFileBeingWritten(t *testing.T) {
 	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.Settle = time.Hour })
 	body := gz(t, plain(t, cpuProfile(2)))
 	path := filepath.Join(directory, "slow.pb.gz")
-	file, err := os.Create(path)
-	require.NoError(t, err)
+	file := must.Get(os.Create(path))(t)
 	defer file.Close()
 	for part := range slices.Chunk(body, len(body)/5+1) {
 		_, err := file.Write(part)
@@ -265,8 +266,7 @@ func TestFileMoveBlocked(t *testing.T) {
 
 func names(t *testing.T, directory string) (all []string) {
 	t.Helper()
-	entries, err := os.ReadDir(directory)
-	require.NoError(t, err)
+	entries := must.Get(os.ReadDir(directory))(t)
 	for _, entry := range entries {
 		all = append(all, entry.Name())
 	}
@@ -299,8 +299,7 @@ func TestFilesWaitTogether(t *testing.T) {
 	close(release)
 	<-done
 	assert.Len(t, r.sink.all(), maxWaitingFiles+3)
-	left, err := os.ReadDir(directory)
-	require.NoError(t, err)
+	left := must.Get(os.ReadDir(directory))(t)
 	assert.Empty(t, left)
 	assert.Equal(t, map[string]int64{"ok": maxWaitingFiles + 3}, r.fetches())
 }

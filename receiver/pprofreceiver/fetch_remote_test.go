@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componentstatus"
@@ -79,10 +81,8 @@ func TestRemoteReplay(t *testing.T) {
 
 func portOf(t *testing.T, text string) int64 {
 	t.Helper()
-	parsed, err := url.Parse(text)
-	require.NoError(t, err)
-	port, err := strconv.ParseInt(parsed.Port(), 10, 64)
-	require.NoError(t, err)
+	parsed := must.Get(url.Parse(text))(t)
+	port := must.Get(strconv.ParseInt(parsed.Port(), 10, 64))(t)
 	return port
 }
 
@@ -101,8 +101,7 @@ func TestRemoteRounds(t *testing.T) {
 	r.waitOutcome(t, "ok", 3)
 	assert.Equal(t, []string{"remote"}, sortedKeys(r.counts("otelcol_receiver_pprof_payloads", "api")))
 	assert.Equal(t, componentstatus.StatusOK, host.waitFor(t, componentstatus.StatusOK).Status())
-	metric, err := r.telemetry.GetMetric("otelcol_receiver_accepted_profile_samples")
-	require.NoError(t, err)
+	metric := must.Get(r.telemetry.GetMetric("otelcol_receiver_accepted_profile_samples"))(t)
 	assert.NotNil(t, metric)
 }
 
@@ -209,8 +208,7 @@ func TestRemoteTimeout(t *testing.T) {
 	for query, want := range map[string]time.Duration{
 		"": 0, "?seconds=30": 30 * time.Second, "?seconds=0.5": 500 * time.Millisecond, "?seconds=-1": 0, "?seconds=x": 0, "?seconds=1e300": 0, "?a=b&seconds=2": 2 * time.Second,
 	} {
-		parsed, err := url.Parse("http://a/debug/pprof/profile" + query)
-		require.NoError(t, err)
+		parsed := must.Get(url.Parse("http://a/debug/pprof/profile" + query))(t)
 		assert.Equal(t, want, secondsOf(parsed), query)
 	}
 }

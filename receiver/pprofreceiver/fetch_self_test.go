@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componentstatus"
@@ -140,12 +142,9 @@ func TestSelfResource(t *testing.T) {
 	cfg := fetchConfig()
 	cfg.ResourceAttributes = map[string]any{"service.version": "4.5.6", "host.name": "a"}
 	next := &sink{}
-	in, err := newIntake(set, cfg, next)
-	require.NoError(t, err)
-	source, err := newSelf(set, cfg.Self.GetOrInsertDefault(), in)
-	require.NoError(t, err)
-	outcome, err := source.round(t.Context(), profileGoroutine, &tracker{})
-	require.NoError(t, err)
+	in := must.Get(newIntake(set, cfg, next))(t)
+	source := must.Get(newSelf(set, cfg.Self.GetOrInsertDefault(), in))(t)
+	outcome := must.Get(source.round(t.Context(), profileGoroutine, &tracker{}))(t)
 	assert.Equal(t, outcomeOK, outcome)
 	assert.Equal(t, map[string]any{"service.name": "otelcol-pprof", "service.version": "4.5.6", "host.name": "a"}, next.resource(t))
 }

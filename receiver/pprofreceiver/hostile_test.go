@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/golang/snappy"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -173,8 +175,7 @@ func TestSlowSender(t *testing.T) {
 		unfinished(1000, 3): "read_timeout",
 		"POST /ingest?name=a HTTP/1.1\r\nHost: x\r\nContent-Type: " + multipartType + "\r\nContent-Length: 100000\r\n\r\n" + part: `{"code":"deadline_exceeded","message":"`,
 	} {
-		answer, err := io.ReadAll(r.raw(t, request))
-		require.NoError(t, err)
+		answer := must.Get(io.ReadAll(r.raw(t, request)))(t)
 		assert.Contains(t, string(answer), "408 Request Timeout")
 		assert.Contains(t, string(answer), says)
 	}
@@ -215,8 +216,7 @@ func TestStalledEndsItsConnection(t *testing.T) {
 	defer other.Release()
 	_, err = io.WriteString(conn, strings.Repeat("x", announced-sent))
 	require.NoError(t, err)
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	require.NoError(t, err)
+	answer := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 	defer answer.Body.Close()
 	assert.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
 	assert.True(t, answer.Close)
@@ -276,8 +276,7 @@ func TestAbortedUpload(t *testing.T) {
 func TestBrokenChunks(t *testing.T) {
 	r := run(t, nil)
 	conn := r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\nzz")
-	answer, err := io.ReadAll(conn)
-	require.NoError(t, err)
+	answer := must.Get(io.ReadAll(conn))(t)
 	assert.Contains(t, string(answer), "400 Bad Request")
 	r.assertRefusals(t, map[string]int64{"malformed": 1})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -127,14 +129,11 @@ func TestCombine(t *testing.T) {
 		require.NoError(t, err)
 		strings += message.Dictionary().StringTable().Len()
 		messages = append(messages, message)
-		inflated, err := inflate.Append(nil, payload.Data, 1<<20)
-		require.NoError(t, err)
-		original, err := profile.ParseData(inflated)
-		require.NoError(t, err)
+		inflated := must.Get(inflate.Append(nil, payload.Data, 1<<20))(t)
+		original := must.Get(profile.ParseData(inflated))(t)
 		originals = append(originals, original)
 	}
-	whole, err := combine(messages, false)
-	require.NoError(t, err)
+	whole := must.Get(combine(messages, false))(t)
 	require.NoError(t, profiletest.Check(whole))
 	assert.Less(t, whole.Dictionary().StringTable().Len(), strings/2)
 	require.Equal(t, 1, whole.ResourceProfiles().Len(), "one resource")
@@ -143,8 +142,7 @@ func TestCombine(t *testing.T) {
 	i := 0
 	for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(whole) {
 		require.NoError(t, err)
-		got, err := profile.ParseData(payload.Pprof)
-		require.NoError(t, err)
+		got := must.Get(profile.ParseData(payload.Pprof))(t)
 		assert.Empty(t, profiletest.DiffPprof(originals[i], got), "profile %d", i)
 		i++
 	}
@@ -169,8 +167,7 @@ func TestCombineMappings(t *testing.T) {
 	}
 	for all, want := range map[bool][]string{false: {"", "main", "lib"}, true: {"", "main", "unused", "lib"}} {
 		options := pprof.DecodeOptions{KeepUnreferencedMappings: all}
-		whole, err := combine([]pprofile.Profiles{message(options), message(options)}, all)
-		require.NoError(t, err)
+		whole := must.Get(combine([]pprofile.Profiles{message(options), message(options)}, all))(t)
 		var files []string
 		for _, mapping := range whole.Dictionary().MappingTable().All() {
 			files = append(files, whole.Dictionary().StringTable().At(int(mapping.FilenameStrindex())))

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -49,8 +51,7 @@ func TestPortTaken(t *testing.T) {
 	r := run(t, nil)
 	cfg := createDefaultConfig().(*Config)
 	cfg.Server.Get().HTTP.NetAddr.Endpoint = r.address
-	second, err := newReceiver(receivertest.NewNopSettings(metadata.Type), cfg, &sink{})
-	require.NoError(t, err)
+	second := must.Get(newReceiver(receivertest.NewNopSettings(metadata.Type), cfg, &sink{}))(t)
 	require.ErrorContains(t, second.Start(t.Context(), componenttest.NewNopHost()), "address already in use")
 	require.NoError(t, second.Shutdown(t.Context()))
 }
@@ -134,8 +135,7 @@ func TestShutdownHurriesSenders(t *testing.T) {
 	r.waitArriving(t, 3)
 	require.NoError(t, r.receiver.Shutdown(context.Background()))
 	for _, conn := range conns {
-		answer, err := io.ReadAll(conn)
-		require.NoError(t, err)
+		answer := must.Get(io.ReadAll(conn))(t)
 		assert.Contains(t, string(answer), "503 Service Unavailable")
 		assert.Contains(t, string(answer), "Retry-After: 5")
 	}
@@ -214,8 +214,7 @@ func TestImpatientSender(t *testing.T) {
 	}
 	body := plain(t, cpuProfile(1))
 	ctx, cancel := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/pprof", strings.NewReader(string(body)))
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/pprof", strings.NewReader(string(body))))(t)
 	go func() {
 		<-entered
 		cancel()

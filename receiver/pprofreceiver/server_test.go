@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
@@ -175,17 +177,14 @@ func TestAuthentication(t *testing.T) {
 // selfSigned writes a certificate for 127.0.0.1 and its key to files.
 func selfSigned(t *testing.T) (certificate, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
+	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		NotBefore:    time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
-	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	require.NoError(t, err)
-	encoded, err := x509.MarshalECPrivateKey(private)
-	require.NoError(t, err)
+	signed := must.Get(x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private))(t)
+	encoded := must.Get(x509.MarshalECPrivateKey(private))(t)
 	directory := t.TempDir()
 	write := func(name, kind string, content []byte) string {
 		path := filepath.Join(directory, name)
@@ -206,8 +205,7 @@ func (discard) ConsumeProfiles(context.Context, pprofile.Profiles) error { retur
 //
 // go test -run='^$' -bench=Handler -benchtime=2s -count=6 -cpu=1 ./receiver/pprofreceiver.
 func BenchmarkHandler(b *testing.B) {
-	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), discard{})
-	require.NoError(b, err)
+	r := must.Get(newReceiver(receivertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), discard{}))(b)
 	handler := r.sections[0].(*server).handler()
 	for _, file := range profiletest.OwnPprofs(b) {
 		body := file.Bytes(b)

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -111,8 +113,7 @@ func (s shipped) resolve(t *testing.T, mib int) *resolved {
 		r.byPort[brokerPort] = r.front.byPort[brokerPort]
 	}
 	for i, file := range s.files {
-		content, err := os.ReadFile(filepath.Join(root, file))
-		require.NoError(t, err)
+		content := must.Get(os.ReadFile(filepath.Join(root, file)))(t)
 		text := addressIn.ReplaceAllStringFunc(string(content), func(address string) string {
 			return r.address(t, address[strings.LastIndexByte(address, ':')+1:])
 		})
@@ -145,8 +146,7 @@ func (s shipped) resolve(t *testing.T, mib int) *resolved {
 func (r *resolved) address(t *testing.T, port string) string {
 	t.Helper()
 	if r.byPort[port] == "" {
-		free, err := gateway.FreeAddresses(t.Context(), 1)
-		require.NoError(t, err)
+		free := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
 		r.byPort[port] = free[0]
 	}
 	return r.byPort[port]
@@ -218,8 +218,7 @@ func TestConfigurations(t *testing.T) {
 	for _, s := range configurations {
 		for _, file := range s.files {
 			run[file] = true
-			content, err := os.ReadFile(filepath.Join(root, file))
-			require.NoError(t, err)
+			content := must.Get(os.ReadFile(filepath.Join(root, file)))(t)
 			texts[string(content)] = true
 			for _, port := range portsOf(t, file) {
 				ports[port] = true
@@ -231,10 +230,8 @@ func TestConfigurations(t *testing.T) {
 			if err != nil || filepath.Ext(path) != ".yaml" {
 				return err
 			}
-			file, err := filepath.Rel(root, path)
-			require.NoError(t, err)
-			content, err := os.ReadFile(path)
-			require.NoError(t, err)
+			file := must.Get(filepath.Rel(root, path))(t)
+			content := must.Get(os.ReadFile(path))(t)
 			switch {
 			case run[file] || texts[string(content)] || !hasPipelines.Match(content): // The chart has copies.
 			case notRun[file] != "":
@@ -253,8 +250,7 @@ var hasPipelines = regexp.MustCompile(`(?m)^ *pipelines:`)
 // portsOf returns the ports of a file.
 func portsOf(t *testing.T, file string) (ports []string) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, file))
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(filepath.Join(root, file)))(t)
 	for _, found := range slices.Concat(addressIn.FindAllSubmatch(content, -1), portIn.FindAllSubmatch(content, -1)) {
 		ports = append(ports, string(found[1]))
 	}

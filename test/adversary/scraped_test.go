@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
-	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
@@ -38,11 +39,9 @@ type targets struct {
 
 func startTargets(t *testing.T, address string) *targets {
 	t.Helper()
-	free, err := gateway.FreeAddresses(t.Context(), 2)
-	require.NoError(t, err)
+	free := must.Get(gateway.FreeAddresses(t.Context(), 2))(t)
 	s := &targets{hostile: address, honest: free[0], elsewhere: free[1]}
-	parsed, err := profile.ParseData(captured(t, "pprof", "goroutine.pb.gz"))
-	require.NoError(t, err)
+	parsed := must.Get(profile.ParseData(captured(t, "pprof", "goroutine.pb.gz")))(t)
 	good := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		now := parsed.Copy()
 		now.TimeNanos = time.Now().UnixNano()
@@ -62,8 +61,7 @@ func startTargets(t *testing.T, address string) *targets {
 func serve(t *testing.T, address string, handler http.HandlerFunc) {
 	t.Helper()
 	server := &http.Server{Handler: handler}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
-	require.NoError(t, err)
+	listener := must.Get(new(net.ListenConfig).Listen(t.Context(), "tcp", address))(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -168,20 +170,17 @@ func TestSelf(t *testing.T) {
 // TestVersions compares the table of clients in the receiver's README with what the tests run.
 func TestVersions(t *testing.T) {
 	versions := map[string]string{}
-	modules, err := os.ReadFile("go.mod")
-	require.NoError(t, err)
+	modules := must.Get(os.ReadFile("go.mod"))(t)
 	for _, module := range regexp.MustCompile(`(?m)^\t(\S+) (v\S+)`).FindAllStringSubmatch(string(modules), -1) {
 		versions[module[1]] = module[2]
 	}
-	text, err := os.ReadFile("node/package.json")
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile("node/package.json"))(t)
 	var manifest struct {
 		Dependencies map[string]string `json:"dependencies"`
 	}
 	require.NoError(t, json.Unmarshal(text, &manifest))
 	maps.Copy(versions, manifest.Dependencies)
-	readme, err := os.ReadFile("../../receiver/pprofreceiver/README.md")
-	require.NoError(t, err)
+	readme := must.Get(os.ReadFile("../../receiver/pprofreceiver/README.md"))(t)
 	for _, client := range []string{
 		"github.com/grafana/pyroscope-go", "github.com/grafana/pyroscope/api", "github.com/DataDog/dd-trace-go/v2", "google.golang.org/grpc",
 		"@pyroscope/nodejs", "@datadog/pprof",

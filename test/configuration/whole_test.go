@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,8 +49,7 @@ func TestWholeSchema(t *testing.T) {
 	properties := object{"service": service()}
 	for _, class := range []string{"receiver", "processor", "exporter", "connector", "extension"} {
 		own := object{}
-		files, err := filepath.Glob(filepath.Join(root, class, "*", "config.schema.yaml"))
-		require.NoError(t, err)
+		files := must.Get(filepath.Glob(filepath.Join(root, class, "*", "config.schema.yaml")))(t)
 		for _, file := range files {
 			name := class + "." + filepath.Base(filepath.Dir(file))
 			definitions[name] = converted(t, load[schema](t, file))
@@ -60,19 +61,17 @@ func TestWholeSchema(t *testing.T) {
 			"propertyNames": object{"pattern": "^[a-zA-Z][0-9a-zA-Z_]*(/.+)?$"},
 		}
 	}
-	text, err := json.MarshalIndent(object{
+	text := must.Get(json.MarshalIndent(object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Configuration of otelcol-pprof",
 		"type": "object", "properties": properties, "additionalProperties": false, "$defs": definitions,
-	}, "", " ")
-	require.NoError(t, err)
+	}, "", " "))(t)
 	golden(t, filepath.Join(root, wholeSchema), string(text)+"\n")
 }
 
 // load reads a YAML file.
 func load[T any](t *testing.T, file string) *T {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	require.NoError(t, err)
+	content := must.Get(os.ReadFile(file))(t)
 	value := new(T)
 	require.NoError(t, yaml.Unmarshal(content, value), file)
 	return value
@@ -205,8 +204,7 @@ func scalar(kind any) object {
 // compiled is the whole schema.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	found, err := jsonschema.NewCompiler().Compile(filepath.Join(root, wholeSchema))
-	require.NoError(t, err)
+	found := must.Get(jsonschema.NewCompiler().Compile(filepath.Join(root, wholeSchema)))(t)
 	return found
 }
 
@@ -224,14 +222,11 @@ func plain(t *testing.T, content []byte) any {
 
 // TestWholeSchemaAccepts checks the configurations that we ship.
 func TestWholeSchemaAccepts(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "config", "*.yaml"))
-	require.NoError(t, err)
-	more, err := filepath.Glob(filepath.Join(root, "deploy", "docker", "*.yaml"))
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(root, "config", "*.yaml")))(t)
+	more := must.Get(filepath.Glob(filepath.Join(root, "deploy", "docker", "*.yaml")))(t)
 	require.NotEmpty(t, more)
 	for _, file := range append(files, more...) {
-		content, err := os.ReadFile(file)
-		require.NoError(t, err)
+		content := must.Get(os.ReadFile(file))(t)
 		assert.NoError(t, compiled(t).Validate(plain(t, content)), file)
 	}
 }
@@ -244,8 +239,7 @@ func TestWholeSchemaRefuses(t *testing.T) {
 	for _, c := range *load[[]wrong](t, filepath.Join("testdata", "wrong.yaml")) {
 		class, _, _ := strings.Cut(c.Component, "/")
 		name := load[struct{ Type string }](t, filepath.Join(root, c.Component, "metadata.yaml")).Type
-		text, err := yaml.Marshal(object{class + "s": object{name: c.Config}})
-		require.NoError(t, err)
+		text := must.Get(yaml.Marshal(object{class + "s": object{name: c.Config}}))(t)
 		mark := "       "
 		if s.Validate(plain(t, text)) != nil {
 			mark = "editor "

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
@@ -60,10 +62,8 @@ func readBench(b *testing.B, name, path string) benchFile {
 }
 
 func inflated(b *testing.B, payload []byte) []byte {
-	reader, err := gzip.NewReader(bytes.NewReader(payload))
-	require.NoError(b, err)
-	raw, err := io.ReadAll(reader)
-	require.NoError(b, err)
+	reader := must.Get(gzip.NewReader(bytes.NewReader(payload)))(b)
+	raw := must.Get(io.ReadAll(reader))(b)
 	return raw
 }
 
@@ -78,8 +78,7 @@ func BenchmarkDecode(b *testing.B) {
 		decoder := pprof.NewDecoder(pprof.DecodeOptions{})
 		pd, _, err := decoder.Decode(file.payload, pprof.Source{})
 		require.NoError(b, err)
-		message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
-		require.NoError(b, err)
+		message := must.Get((&pprofile.ProtoMarshaler{}).MarshalProfiles(pd))(b)
 
 		measure := func(op string, do func(b *testing.B)) {
 			b.Run("profile="+file.name+"/op="+op, func(b *testing.B) {
@@ -115,10 +114,8 @@ func BenchmarkDecode(b *testing.B) {
 //
 // go test ./translator/pprof -run '^$' -bench '^BenchmarkDecodeScale$' -benchmem -count 6 -cpu 1.
 func BenchmarkDecodeScale(b *testing.B) {
-	payload, err := os.ReadFile("../../testdata/pprof/cpu.pb.gz")
-	require.NoError(b, err)
-	one, err := profile.ParseData(payload)
-	require.NoError(b, err)
+	payload := must.Get(os.ReadFile("../../testdata/pprof/cpu.pb.gz"))(b)
+	one := must.Get(profile.ParseData(payload))(b)
 	limits := pprof.DefaultLimits()
 	limits.Samples *= 10
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits})
@@ -143,8 +140,7 @@ func BenchmarkDecodeScale(b *testing.B) {
 func multiplied(b *testing.B, p *profile.Profile, factor int) (raw int, payload []byte) {
 	var plain bytes.Buffer
 	require.NoError(b, multiply(b, p, factor).WriteUncompressed(&plain))
-	payload, err := pprof.AppendGzip(nil, plain.Bytes(), 6)
-	require.NoError(b, err)
+	payload = must.Get(pprof.AppendGzip(nil, plain.Bytes(), 6))(b)
 	return plain.Len(), payload
 }
 
@@ -164,8 +160,7 @@ func multiply(b *testing.B, p *profile.Profile, factor int) *profile.Profile {
 		part.Mapping = nil
 		parts[i] = part
 	}
-	merged, err := profile.Merge(parts)
-	require.NoError(b, err)
+	merged := must.Get(profile.Merge(parts))(b)
 	return merged
 }
 
@@ -176,8 +171,7 @@ func multiply(b *testing.B, p *profile.Profile, factor int) *profile.Profile {
 func BenchmarkEncode(b *testing.B) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	for _, file := range benchSet(b) {
-		parsed, err := profile.ParseData(file.payload)
-		require.NoError(b, err)
+		parsed := must.Get(profile.ParseData(file.payload))(b)
 		pd, stats, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(file.payload, pprof.Source{})
 		require.NoError(b, err)
 

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -97,14 +99,11 @@ func TestNoSampleTypes(t *testing.T) {
 // TestForms: plain, gzip, zstd and nested forms are the same payload.
 func TestForms(t *testing.T) {
 	plain := newPayload("cpu/ns").code().sample([]uint32{1, 2}, []int64{5}).header(pprofwire.Header{TimeNanos: 1}).bytes()
-	writer, err := zstd.NewWriter(nil)
-	require.NoError(t, err)
+	writer := must.Get(zstd.NewWriter(nil))(t)
 	defer writer.Close()
-	gz, err := pprof.AppendGzip(nil, plain, 0)
-	require.NoError(t, err)
+	gz := must.Get(pprof.AppendGzip(nil, plain, 0))(t)
 	zs := writer.EncodeAll(plain, nil)
-	both, err := pprof.AppendGzip(nil, zs, 1)
-	require.NoError(t, err)
+	both := must.Get(pprof.AppendGzip(nil, zs, 1))(t)
 
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
 	largest := map[string]int{"plain": len(plain), "gzip": len(plain), "zstd": len(plain), "zstd in gzip": max(len(plain), len(zs))}

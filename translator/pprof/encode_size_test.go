@@ -7,6 +7,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -23,8 +25,7 @@ import (
 // go test -fuzz FuzzEncodeSize -fuzztime 1000000x ./translator/pprof.
 func FuzzEncodeSize(f *testing.F) {
 	for _, pd := range sizeSeeds() {
-		content, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
-		require.NoError(f, err)
+		content := must.Get((&pprofile.ProtoMarshaler{}).MarshalProfiles(pd))(f)
 		f.Add(content, false)
 		f.Add(content, true)
 	}
@@ -146,8 +147,7 @@ func TestImporter(t *testing.T) {
 	im, methods := importTo(builder, repeatedEntries())
 	for table, get := range methods {
 		for _, i := range []int32{1, 3, 1} {
-			index, err := get(i)
-			require.NoError(t, err)
+			index := must.Get(get(i))(t)
 			assert.Equal(t, int32(1), index, table)
 		}
 		for _, i := range []int32{4, 1 << 20, math.MaxInt32, -1, math.MinInt32} {
@@ -161,8 +161,7 @@ func TestImporter(t *testing.T) {
 
 	list := pcommon.NewInt32Slice()
 	list.Append(3, 0, 2, 1)
-	attributes, err := im.appendAttributes([]int32{9}, list)
-	require.NoError(t, err)
+	attributes := must.Get(im.appendAttributes([]int32{9}, list))(t)
 	assert.Equal(t, []int32{9, 1, 2}, attributes, "a set: sorted, each once, without entry 0")
 }
 

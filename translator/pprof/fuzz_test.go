@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -23,12 +25,10 @@ var fuzzLimits = pprof.Limits{InflatedBytes: 64 << 10, Samples: 10_000}
 // addPayloads adds small payloads with one unusual property each.
 func addPayloads(f *testing.F) {
 	f.Helper()
-	names, err := filepath.Glob("../../internal/wire/pprofwire/testdata/edge/*.pb")
-	require.NoError(f, err)
+	names := must.Get(filepath.Glob("../../internal/wire/pprofwire/testdata/edge/*.pb"))(f)
 	require.NotEmpty(f, names)
 	for _, name := range append(names, "../../testdata/pprof/labelled.pb.gz", "../../testdata/pprof/block.pb.gz") {
-		content, err := os.ReadFile(name)
-		require.NoError(f, err)
+		content := must.Get(os.ReadFile(name))(f)
 		f.Add(content)
 	}
 	for _, test := range linkTests {
@@ -144,11 +144,9 @@ func addMessages(f *testing.F) {
 		f.Add(profiletest.Marshal(f, pd))
 	}
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
-	names, err := filepath.Glob("../../internal/wire/pprofwire/testdata/edge/*.pb")
-	require.NoError(f, err)
+	names := must.Get(filepath.Glob("../../internal/wire/pprofwire/testdata/edge/*.pb"))(f)
 	for _, name := range names {
-		content, err := os.ReadFile(name)
-		require.NoError(f, err)
+		content := must.Get(os.ReadFile(name))(f)
 		if pd, _, err := decoder.Decode(content, pprof.Source{}); err == nil {
 			f.Add(profiletest.Marshal(f, pd))
 		}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -139,10 +141,8 @@ func (p *payload) bytes() []byte {
 
 func gunzip(t *testing.T, compressed []byte) []byte {
 	t.Helper()
-	reader, err := gzip.NewReader(bytes.NewReader(compressed))
-	require.NoError(t, err)
-	plain, err := io.ReadAll(reader)
-	require.NoError(t, err)
+	reader := must.Get(gzip.NewReader(bytes.NewReader(compressed)))(t)
+	plain := must.Get(io.ReadAll(reader))(t)
 	return plain
 }
 
@@ -153,13 +153,11 @@ func TestAppendGzip(t *testing.T) {
 	plain := bytes.Repeat(codeMessagePprof(t), 50)
 	for _, content := range [][]byte{nil, []byte("x"), plain} {
 		for level := range 10 {
-			compressed, err := pprof.AppendGzip(nil, content, level)
-			require.NoError(t, err)
+			compressed := must.Get(pprof.AppendGzip(nil, content, level))(t)
 			assert.Equal(t, string(content), string(gunzip(t, compressed)))
 			sizes[level] = len(compressed)
 
-			behind, err := pprof.AppendGzip([]byte("before"), content, level)
-			require.NoError(t, err)
+			behind := must.Get(pprof.AppendGzip([]byte("before"), content, level))(t)
 			assert.Equal(t, append([]byte("before"), compressed...), behind)
 		}
 	}

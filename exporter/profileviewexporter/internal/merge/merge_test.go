@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,21 +39,17 @@ func merged(tb testing.TB, profiles ...[]byte) []byte {
 		require.NotNil(tb, p)
 	}
 	found, _ := s.Search(&store.Query{})
-	filter, err := query.NewFilter(nil)
-	require.NoError(tb, err)
+	filter := must.Get(query.NewFilter(nil))(tb)
 	m := merge.New(nil)
-	selection, err := query.Select(found, filter, query.All, nil)
-	require.NoError(tb, err)
+	selection := must.Get(query.Select(found, filter, query.All, nil))(tb)
 	require.NoError(tb, m.Add(selection))
-	out, err := m.Pprof()
-	require.NoError(tb, err)
+	out := must.Get(m.Pprof())(tb)
 	return out
 }
 
 func parsed(tb testing.TB, raw []byte) *profile.Profile {
 	tb.Helper()
-	p, err := profile.ParseData(raw)
-	require.NoError(tb, err)
+	p := must.Get(profile.ParseData(raw))(tb)
 	require.NoError(tb, p.CheckValid())
 	return p
 }
@@ -72,18 +70,15 @@ func sorted(p *profile.Profile) *profile.Profile {
 // The result is that of google/pprof: one profile stays as it is, and two are what its Merge returns.
 func TestMergeLikeGoogle(t *testing.T) {
 	for _, file := range profiletest.OwnPprofs(t) {
-		raw, err := inflate.Append(nil, file.Bytes(t), 1<<30)
-		require.NoError(t, err)
+		raw := must.Get(inflate.Append(nil, file.Bytes(t), 1<<30))(t)
 		p, err := profile.ParseData(raw)
 		if err != nil || len(p.Sample) == 0 {
 			continue
 		}
 		p.TimeNanos, p.DurationNanos = int64(time.Second), 0
-		one, err := profile.Merge([]*profile.Profile{p})
-		require.NoError(t, err)
+		one := must.Get(profile.Merge([]*profile.Profile{p}))(t)
 		assert.Empty(t, profiletest.DiffPprof(sorted(one), sorted(parsed(t, merged(t, raw)))), file.Name)
-		two, err := profile.Merge([]*profile.Profile{p, p.Copy()})
-		require.NoError(t, err)
+		two := must.Get(profile.Merge([]*profile.Profile{p, p.Copy()}))(t)
 		assert.Empty(t, profiletest.DiffPprof(sorted(two), sorted(parsed(t, merged(t, raw, raw)))), file.Name)
 	}
 }
@@ -136,8 +131,7 @@ func BenchmarkWindow(b *testing.B) {
 		if name == "" {
 			continue
 		}
-		p, err := profile.ParseData(file.Bytes(b))
-		require.NoError(b, err)
+		p := must.Get(profile.ParseData(file.Bytes(b)))(b)
 		held, gzipped := window(b, p)
 		b.Run("profile="+name+"/op=otelpprof", func(b *testing.B) {
 			b.ReportAllocs()
@@ -164,8 +158,7 @@ func BenchmarkWindow(b *testing.B) {
 		b.Run("profile="+name+"/op=google-held", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				merged, err := profile.Merge(parseAll(b, gzipped))
-				require.NoError(b, err)
+				merged := must.Get(profile.Merge(parseAll(b, gzipped)))(b)
 				var out bytes.Buffer
 				require.NoError(b, merged.WriteUncompressed(&out))
 			}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"connectrpc.com/connect"
 	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
 	"github.com/grafana/pyroscope/api/gen/proto/go/querier/v1/querierv1connect"
@@ -55,23 +57,20 @@ func TestClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := querierv1connect.NewQuerierServiceClient(running.Client(), running.URL, options...)
-			types, err := c.ProfileTypes(t.Context(), connect.NewRequest(&querierv1.ProfileTypesRequest{Start: start, End: end}))
-			require.NoError(t, err)
+			types := must.Get(c.ProfileTypes(t.Context(), connect.NewRequest(&querierv1.ProfileTypesRequest{Start: start, End: end})))(t)
 			assert.Contains(t, ids(types.Msg), cpuID)
 			names, err := c.LabelNames(t.Context(), connect.NewRequest(&typesv1.LabelNamesRequest{Matchers: []string{`{service_name="shop"}`}, Start: start, End: end}))
 			require.NoError(t, err)
 			assert.Subset(t, names.Msg.Names, []string{"service_name", "k8s.pod.name", "__profile_type__"})
-			always, err := c.LabelNames(t.Context(), connect.NewRequest(&typesv1.LabelNamesRequest{}))
-			require.NoError(t, err)
+			always := must.Get(c.LabelNames(t.Context(), connect.NewRequest(&typesv1.LabelNamesRequest{})))(t)
 			assert.Equal(t, names.Msg.Names, always.Msg.Names, "without a time and a matcher")
 			values, err := c.LabelValues(t.Context(), connect.NewRequest(&typesv1.LabelValuesRequest{Name: "k8s.pod.name", Matchers: []string{"{}"}, Start: start, End: end}))
 			require.NoError(t, err)
 			assert.Equal(t, []string{"a", "b"}, values.Msg.Names)
 			maxNodes := int64(100)
-			graph, err := c.SelectMergeStacktraces(t.Context(), connect.NewRequest(&querierv1.SelectMergeStacktracesRequest{
+			graph := must.Get(c.SelectMergeStacktraces(t.Context(), connect.NewRequest(&querierv1.SelectMergeStacktracesRequest{
 				ProfileTypeID: cpuID, LabelSelector: `{service_name="shop"}`, Start: start, End: end, MaxNodes: &maxNodes,
-			}))
-			require.NoError(t, err)
+			})))(t)
 			total := graph.Msg.Flamegraph.Total
 			assert.Positive(t, total)
 			checkGraph(t, graph.Msg.Flamegraph)
@@ -81,10 +80,9 @@ func TestClients(t *testing.T) {
 			require.NoError(t, err)
 			assert.Positive(t, span.Msg.Flamegraph.Total)
 			assert.Less(t, span.Msg.Flamegraph.Total, total)
-			series, err := c.SelectSeries(t.Context(), connect.NewRequest(&querierv1.SelectSeriesRequest{
+			series := must.Get(c.SelectSeries(t.Context(), connect.NewRequest(&querierv1.SelectSeriesRequest{
 				ProfileTypeID: cpuID, LabelSelector: "{}", Start: start, End: end, Step: 15, GroupBy: []string{"k8s.pod.name"},
-			}))
-			require.NoError(t, err)
+			})))(t)
 			require.Len(t, series.Msg.Series, 2)
 			sum := 0.0
 			for _, one := range series.Msg.Series {
@@ -212,8 +210,7 @@ func TestExtremeTimes(t *testing.T) {
 			require.Equal(t, http.StatusOK, status, answer)
 			series := decode(t, answer)["series"].([]any)[0].(map[string]any)
 			for _, point := range series["points"].([]any) {
-				at, err := strconv.ParseInt(point.(map[string]any)["timestamp"].(string), 10, 64)
-				require.NoError(t, err)
+				at := must.Get(strconv.ParseInt(point.(map[string]any)["timestamp"].(string), 10, 64))(t)
 				assert.GreaterOrEqual(t, at, start-time.Hour.Milliseconds()*24*365*10, "%s %s", times, step)
 				assert.Less(t, at, start+time.Hour.Milliseconds()*24*365*110, "%s %s", times, step)
 			}

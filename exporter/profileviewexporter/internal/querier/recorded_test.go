@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -79,10 +81,8 @@ func nodesOf(t *testing.T, answer map[string]any, width int) map[string]int64 {
 	for level, row := range graph["levels"].([]any) {
 		values := row.(map[string]any)["values"].([]any)
 		for i := 0; i < len(values); i += width {
-			index, err := strconv.Atoi(values[i+width-1].(string))
-			require.NoError(t, err)
-			total, err := strconv.ParseInt(values[i+1].(string), 10, 64)
-			require.NoError(t, err)
+			index := must.Get(strconv.Atoi(values[i+width-1].(string)))(t)
+			total := must.Get(strconv.ParseInt(values[i+1].(string), 10, 64))(t)
 			if name := graph["names"].([]any)[index]; name != "other" && total > 0 {
 				nodes[fmt.Sprintf("%d %s", level, name)] += total
 			}
@@ -107,8 +107,7 @@ func recordedServer(t *testing.T) (s *server, folder string) {
 	s = newServer(t)
 	for i := range 2 {
 		for _, kind := range []string{"cpu", "heap"} {
-			raw, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("%s-%d.pb.gz", kind, i)))
-			require.NoError(t, err)
+			raw := must.Get(os.ReadFile(filepath.Join(folder, fmt.Sprintf("%s-%d.pb.gz", kind, i))))(t)
 			s.add(t, kind, raw, map[string]string{"service.name": "shop", "pod": "p" + strconv.Itoa(i), "env": "prod", "pyroscope_spy": "gospy"})
 		}
 	}
@@ -117,8 +116,7 @@ func recordedServer(t *testing.T) (s *server, folder string) {
 
 func read(t *testing.T, file string) (r recording) {
 	t.Helper()
-	raw, err := os.ReadFile(file)
-	require.NoError(t, err)
+	raw := must.Get(os.ReadFile(file))(t)
 	require.NoError(t, json.Unmarshal(raw, &r))
 	return r
 }
@@ -126,8 +124,7 @@ func read(t *testing.T, file string) (r recording) {
 // Every answer is equal to that of a real Pyroscope with the same profiles.
 func TestRecordedAnswers(t *testing.T) {
 	s, folder := recordedServer(t)
-	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-	require.NoError(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(folder, "*.json")))(t)
 	require.Len(t, files, 19)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
@@ -155,8 +152,7 @@ func TestRecordedNodesOfSum(t *testing.T) {
 		want := read(t, filepath.Join(folder, name+".json"))
 		request := decode(t, string(want.Request))
 		request["maxNodes"] = 100_000
-		all, err := json.Marshal(request)
-		require.NoError(t, err)
+		all := must.Get(json.Marshal(request))(t)
 		status, answer := s.post(t, want.Method, string(all))
 		require.Equal(t, http.StatusOK, status)
 		nodes := nodesOf(t, decode(t, answer), 4)
@@ -197,15 +193,13 @@ func readable(t *testing.T, answer string) string {
 		for _, level := range levels {
 			values := level.(map[string]any)["values"].([]any)
 			for i := width - 1; i < len(values); i += width {
-				index, err := strconv.Atoi(values[i].(string))
-				require.NoError(t, err)
+				index := must.Get(strconv.Atoi(values[i].(string)))(t)
 				values[i] = names[index]
 			}
 		}
 		delete(graph, "names")
 	}
-	text, err := json.MarshalIndent(decoded, "", " ")
-	require.NoError(t, err)
+	text := must.Get(json.MarshalIndent(decoded, "", " "))(t)
 	return string(text)
 }
 
@@ -215,7 +209,6 @@ func (s *server) post(t *testing.T, method, request string) (status int, answer 
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.mux.ServeHTTP(w, r)
-	body, err := io.ReadAll(w.Result().Body)
-	require.NoError(t, err)
+	body := must.Get(io.ReadAll(w.Result().Body))(t)
 	return w.Code, string(body)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -47,8 +49,7 @@ func TestMatches(t *testing.T) {
 
 // A value is matched once, even if there are many values. Those that are not remembered have the same results.
 func TestValuesAreRemembered(t *testing.T) {
-	s, err := selector.New(selector.Any, "k", ".*0|b{150}", false, true)
-	require.NoError(t, err)
+	s := must.Get(selector.New(selector.Any, "k", ".*0|b{150}", false, true))(t)
 	for range 30 { // If all were matched each time, this would be too much work.
 		for i := range 1000 {
 			assert.Equal(t, i%10 == 0, s.Matches(strings.Repeat("a", 32)+strconv.Itoa(i)))
@@ -76,8 +77,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	all, err := selector.Parse(` { service_name = "sh\"op" , k8s.pod.name=~` + "`a.*`" + `,"a b"!="c",x!~"y", } `)
-	require.NoError(t, err)
+	all := must.Get(selector.Parse(` { service_name = "sh\"op" , k8s.pod.name=~` + "`a.*`" + `,"a b"!="c",x!~"y", } `))(t)
 	require.Len(t, all, 4)
 	for i, key := range []string{"service_name", "k8s.pod.name", "a b", "x"} {
 		assert.Equal(t, key, all[i].Key)
@@ -87,8 +87,7 @@ func TestParse(t *testing.T) {
 	assert.False(t, all[2].Matches("c"))
 	assert.False(t, all[3].Matches("y"))
 	for _, text := range []string{"", " ", "{}", "{ }"} {
-		all, err := selector.Parse(text)
-		require.NoError(t, err)
+		all := must.Get(selector.Parse(text))(t)
 		assert.Empty(t, all)
 	}
 	for text, want := range map[string]string{

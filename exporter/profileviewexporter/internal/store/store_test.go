@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -41,8 +43,7 @@ func upload(service string, seed, stacks int) Upload {
 
 func add(t *testing.T, s *Store, u Upload) *Profile {
 	t.Helper()
-	p, err := s.Add(u, nil)
-	require.NoError(t, err)
+	p := must.Get(s.Add(u, nil))(t)
 	require.NotNil(t, p)
 	return p
 }
@@ -112,8 +113,7 @@ func TestAgeAndSeries(t *testing.T) {
 	assert.Equal(t, 2, evicted[ReasonSeries])
 	old := upload("s", 9, 1)
 	old.Arrived = now.Add(-2 * time.Hour)
-	p, err := s.Add(old, nil)
-	require.NoError(t, err)
+	p := must.Get(s.Add(old, nil))(t)
 	assert.Nil(t, p, "it is too old")
 	now = now.Add(2 * time.Hour)
 	s.Expire()
@@ -145,8 +145,7 @@ func TestEqualUploads(t *testing.T) {
 	u := upload("s", 1, 1)
 	u.ID[0] = 1
 	add(t, s, u)
-	p, err := s.Add(u, nil)
-	require.NoError(t, err)
+	p := must.Get(s.Add(u, nil))(t)
 	assert.Nil(t, p)
 	profiles, _ := s.Held()
 	assert.EqualValues(t, 1, profiles)

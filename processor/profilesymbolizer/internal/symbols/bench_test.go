@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -51,36 +53,30 @@ func largeFile(b *testing.B) string {
 //	go test -run '^$' -bench Index -benchmem -cpu 1 ./internal/symbols
 func BenchmarkIndex(b *testing.B) {
 	name := largeFile(b)
-	f, err := os.Open(name)
-	require.NoError(b, err)
+	f := must.Get(os.Open(name))(b)
 	defer f.Close()
-	info, err := f.Stat()
-	require.NoError(b, err)
+	info := must.Get(f.Stat())(b)
 	b.Run("op=llvm-dwarfdump", func(b *testing.B) {
 		b.SetBytes(info.Size())
 		for b.Loop() {
 			require.NoError(b, exec.Command("llvm-dwarfdump", "--statistics", name).Run())
 		}
 	})
-	out, err := os.Create(filepath.Join(b.TempDir(), "index"))
-	require.NoError(b, err)
+	out := must.Get(os.Create(filepath.Join(b.TempDir(), "index")))(b)
 	defer out.Close()
 	b.Run("op=build", func(b *testing.B) {
 		b.SetBytes(info.Size())
 		b.ReportAllocs()
 		for b.Loop() {
 			memory := meter.New(0, nil)
-			file, err := elffile.Open(f, info.Size(), memory)
-			require.NoError(b, err)
-			result, err := Build(file, out, memory)
-			require.NoError(b, err)
+			file := must.Get(elffile.Open(f, info.Size(), memory))(b)
+			result := must.Get(Build(file, out, memory))(b)
 			require.Equal(b, index.QualityLines, result.Quality)
 		}
 		b.ReportMetric(largestMemory(b), "MiB-process")
 	})
 	b.Run("op=look-up", func(b *testing.B) {
-		data, err := os.ReadFile(out.Name())
-		require.NoError(b, err)
+		data := must.Get(os.ReadFile(out.Name()))(b)
 		benchmarkLookups(b, data)
 	})
 }
@@ -88,19 +84,16 @@ func BenchmarkIndex(b *testing.B) {
 // largestMemory is that of this process, in MiB.
 func largestMemory(b *testing.B) float64 {
 	b.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	require.NoError(b, err)
+	status := must.Get(os.ReadFile("/proc/self/status"))(b)
 	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
 	require.NotNil(b, found)
-	kilobytes, err := strconv.Atoi(string(found[1]))
-	require.NoError(b, err)
+	kilobytes := must.Get(strconv.Atoi(string(found[1])))(b)
 	return float64(kilobytes) / 1024
 }
 
 func benchmarkLookups(b *testing.B, data []byte) {
 	b.Helper()
-	table, err := index.Read(data)
-	require.NoError(b, err)
+	table := must.Get(index.Read(data))(b)
 	low, high := table.Bounds()
 	random := rand.New(rand.NewPCG(1, 2))
 	list := make([]uint64, 1<<16)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -35,8 +37,7 @@ func spread(t *testing.T, name string) []uint64 {
 // source returns the path of a file in testdata.
 func source(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("testdata", name))
-	require.NoError(t, err)
+	path := must.Get(filepath.Abs(filepath.Join("testdata", name)))(t)
 	return path
 }
 
@@ -107,19 +108,16 @@ func isMerged(t *testing.T, name string, address uint64, got, want []frame, symb
 // they have the same code.
 func namesOfDebugInfo(t *testing.T, name string, address uint64) (names []string) {
 	t.Helper()
-	file, err := elf.Open(name)
-	require.NoError(t, err)
+	file := must.Get(elf.Open(name))(t)
 	defer file.Close()
-	info, err := file.DWARF()
-	require.NoError(t, err)
+	info := must.Get(file.DWARF())(t)
 	entries := info.Reader()
 	for entry, err := entries.Next(); entry != nil; entry, err = entries.Next() {
 		require.NoError(t, err)
 		if entry.Tag != stddwarf.TagSubprogram {
 			continue
 		}
-		ranges, err := info.Ranges(entry)
-		require.NoError(t, err)
+		ranges := must.Get(info.Ranges(entry))(t)
 		if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= address && address < r[1] }) {
 			names = append(names, linkageName(t, info, entry))
 		}
@@ -137,8 +135,7 @@ func linkageName(t *testing.T, info *stddwarf.Data, entry *stddwarf.Entry) strin
 		if at, found := entry.Val(reference).(stddwarf.Offset); found {
 			entries := info.Reader()
 			entries.Seek(at)
-			other, err := entries.Next()
-			require.NoError(t, err)
+			other := must.Get(entries.Next())(t)
 			return linkageName(t, info, other)
 		}
 	}
@@ -148,11 +145,9 @@ func linkageName(t *testing.T, info *stddwarf.Data, entry *stddwarf.Entry) strin
 // symbolsOf returns the addresses of all symbols of a file, without their versions.
 func symbolsOf(t *testing.T, name string) map[string][]uint64 {
 	t.Helper()
-	file, err := elf.Open(name)
-	require.NoError(t, err)
+	file := must.Get(elf.Open(name))(t)
 	defer file.Close()
-	list, err := file.Symbols()
-	require.NoError(t, err)
+	list := must.Get(file.Symbols())(t)
 	symbols := map[string][]uint64{}
 	for _, s := range list {
 		name, _, _ := strings.Cut(s.Name, "@")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
@@ -17,20 +19,15 @@ import (
 // TestDebian compares the debug information of libc that Debian's package libc6-dbg installs.
 func TestDebian(t *testing.T) {
 	requirement.Symbolizers(t, "llvm-symbolizer")
-	libraries, err := filepath.Glob("/lib/*/libc.so.6")
-	require.NoError(t, err)
+	libraries := must.Get(filepath.Glob("/lib/*/libc.so.6"))(t)
 	if len(libraries) == 0 {
 		requirement.MissingSymbols(t, "there is no libc of Debian")
 	}
-	f, err := os.Open(libraries[0])
-	require.NoError(t, err)
+	f := must.Get(os.Open(libraries[0]))(t)
 	defer f.Close()
-	info, err := f.Stat()
-	require.NoError(t, err)
-	file, err := elffile.Open(f, info.Size(), nil)
-	require.NoError(t, err)
-	ids, err := file.BuildIDs()
-	require.NoError(t, err)
+	info := must.Get(f.Stat())(t)
+	file := must.Get(elffile.Open(f, info.Size(), nil))(t)
+	ids := must.Get(file.BuildIDs())(t)
 	require.NotEmpty(t, ids.GNU)
 	debug := "/usr/lib/debug/.build-id/" + ids.GNU[:2] + "/" + ids.GNU[2:] + ".debug"
 	if _, err := os.Stat(debug); err != nil {

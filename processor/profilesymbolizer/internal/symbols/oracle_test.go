@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
@@ -35,23 +37,16 @@ func run(t *testing.T, directory string, command ...string) string {
 // build makes the index of a file.
 func build(tb testing.TB, name string) (*index.Table, Result) {
 	tb.Helper()
-	f, err := os.Open(name)
-	require.NoError(tb, err)
+	f := must.Get(os.Open(name))(tb)
 	defer f.Close()
-	info, err := f.Stat()
-	require.NoError(tb, err)
-	file, err := elffile.Open(f, info.Size(), nil)
-	require.NoError(tb, err)
-	out, err := os.Create(filepath.Join(tb.TempDir(), "index"))
-	require.NoError(tb, err)
+	info := must.Get(f.Stat())(tb)
+	file := must.Get(elffile.Open(f, info.Size(), nil))(tb)
+	out := must.Get(os.Create(filepath.Join(tb.TempDir(), "index")))(tb)
 	defer out.Close()
-	result, err := Build(file, out, nil)
-	require.NoError(tb, err)
-	data, err := os.ReadFile(out.Name())
-	require.NoError(tb, err)
+	result := must.Get(Build(file, out, nil))(tb)
+	data := must.Get(os.ReadFile(out.Name()))(tb)
 	require.Len(tb, data, int(result.Bytes))
-	table, err := index.Read(data)
-	require.NoError(tb, err)
+	table := must.Get(index.Read(data))(tb)
 	return table, result
 }
 
@@ -77,13 +72,10 @@ func framesOf(table *index.Table, address uint64, mangled bool) (frames []frame)
 // addresses returns those of each so many bytes of a section of a file.
 func addresses(t *testing.T, name, section string, step uint64) (list []uint64) {
 	t.Helper()
-	f, err := os.Open(name)
-	require.NoError(t, err)
+	f := must.Get(os.Open(name))(t)
 	defer f.Close()
-	info, err := f.Stat()
-	require.NoError(t, err)
-	file, err := elffile.Open(f, info.Size(), nil)
-	require.NoError(t, err)
+	info := must.Get(f.Stat())(t)
+	file := must.Get(elffile.Open(f, info.Size(), nil))(t)
 	for _, s := range file.Sections {
 		if s.Name == section {
 			for a := s.Address; a < s.Address+s.Size; a += step {
