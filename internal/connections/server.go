@@ -32,6 +32,23 @@ func Serve(ctx context.Context, host component.Host, set component.TelemetrySett
 	if err != nil {
 		return nil, err
 	}
+	return serve(ctx, host, set, config, server)
+}
+
+// ServeGRPC is [Serve] for a handler of gRPC also: of HTTP/2 without TLS.
+func ServeGRPC(ctx context.Context, host component.Host, set component.TelemetrySettings, config *confighttp.ServerConfig, handler http.Handler) (*Server, error) {
+	server, err := config.ToServer(ctx, host.GetExtensions(), set, handler)
+	if err != nil {
+		return nil, err
+	}
+	server.Protocols = &http.Protocols{}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	return serve(ctx, host, set, config, server)
+}
+
+func serve(ctx context.Context, host component.Host, set component.TelemetrySettings, config *confighttp.ServerConfig, server *http.Server) (*Server, error) {
 	New(maxConnections, func() {
 		set.Logger.Debug("Closed a connection without a request in progress, since others had to be accepted")
 	}).Apply(server)

@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
@@ -23,6 +24,8 @@ type Config struct {
 	Directories []string `mapstructure:"directories"`
 	// Debuginfod are servers to ask for debug information, one after the other (default: none).
 	Debuginfod []DebuginfodConfig `mapstructure:"debuginfod"`
+	// Uploads is a server for the binaries that agents of Parca and Pyroscope upload (default: none).
+	Uploads configoptional.Optional[UploadsConfig] `mapstructure:"uploads"`
 	// Cache is where the indices of binaries are.
 	Cache CacheConfig `mapstructure:"cache"`
 	// MaxWait is how long a message waits for binaries that are not known yet (default: 0s, it goes on without their names).
@@ -59,6 +62,16 @@ type CacheConfig struct {
 	_ struct{}
 }
 
+// UploadsConfig configures the server for uploads. It has the options of the Collector's HTTP servers.
+type UploadsConfig struct {
+	HTTP confighttp.ServerConfig `mapstructure:",squash"`
+	// MaxSize is the size of all uploaded files, in bytes. Those that were used the longest ago are removed (default: 4294967296).
+	MaxSize int64 `mapstructure:"max_size" unit:"bytes"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
 // DebuginfodConfig configures one server. It has the options of the Collector's HTTP clients; the endpoint is the URL of the server.
 type DebuginfodConfig struct {
 	HTTP confighttp.ClientConfig `mapstructure:",squash"`
@@ -84,6 +97,7 @@ func (c *DebuginfodConfig) Unmarshal(conf *confmap.Conf) error {
 
 func createDefaultConfig() component.Config {
 	return &Config{
+		Uploads:           configoptional.Default(createDefaultUploads()),
 		Cache:             CacheConfig{MaxSize: 1 << 30},
 		MissingFor:        time.Hour,
 		FailedFor:         time.Minute,
@@ -95,6 +109,15 @@ func createDefaultConfig() component.Config {
 	}
 }
 
+func createDefaultUploads() UploadsConfig {
+	http := confighttp.NewDefaultServerConfig()
+	http.NetAddr.Endpoint = "localhost:7070"
+	http.ReadTimeout = 5 * time.Minute
+	http.ReadHeaderTimeout = 10 * time.Second
+	http.WriteTimeout = 6 * time.Minute // It includes the time to read.
+	return UploadsConfig{HTTP: http, MaxSize: 4 << 30}
+}
+
 const (
 	maxFetches  = 64
 	maxWait     = time.Minute
@@ -104,13 +127,20 @@ const (
 // Validate checks the options.
 func (c *Config) Validate() error {
 	errs := []error{configcheck.Durations(c)}
-	if len(c.Directories) == 0 && len(c.Debuginfod) == 0 && c.Cache.Directory == "" {
-		errs = append(errs, errors.New("there is no source: set directories, debuginfod or cache::directory"))
+	if len(c.Directories) == 0 && len(c.Debuginfod) == 0 && c.Cache.Directory == "" && !c.Uploads.HasValue() {
+		errs = append(errs, errors.New("there is no source: set directories, debuginfod, uploads or cache::directory"))
 	}
 	for i, directory := range c.Directories {
 		if !filepath.IsAbs(directory) {
 			errs = append(errs, fmt.Errorf("directories[%d] must be an absolute path, is %q", i, directory))
 		}
+	}
+	if uploads := c.Uploads.Get(); uploads != nil {
+		if err := configcheck.ListenAddress(uploads.HTTP.NetAddr); err != nil {
+			errs = append(errs, fmt.Errorf("uploads::%w", err))
+		}
+		errs = append(errs, configcheck.Positive("uploads::read_timeout", uploads.HTTP.ReadTimeout),
+			atLeast("uploads::max_size, which is for several files,", uploads.MaxSize, c.MaxFileSize))
 	}
 	for i := range c.Debuginfod {
 		if err := validateURL(c.Debuginfod[i].HTTP.Endpoint); err != nil {

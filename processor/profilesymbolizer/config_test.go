@@ -43,6 +43,10 @@ func TestConfig(t *testing.T) {
 	assert.Equal(t, 90*time.Second, cfg.Debuginfod[1].HTTP.Timeout)
 	assert.True(t, cfg.Debuginfod[1].HTTP.ForceAttemptHTTP2, "a default of confighttp")
 	assert.Equal(t, CacheConfig{Directory: "/var/cache/symbols", MaxSize: 64 << 20}, cfg.Cache)
+	uploads := cfg.Uploads.Get()
+	require.NotNil(t, uploads)
+	assert.Equal(t, "127.0.0.1:7171", uploads.HTTP.NetAddr.Endpoint)
+	assert.Equal(t, 5*time.Minute, uploads.HTTP.ReadTimeout, "a default")
 	assert.EqualValues(t, 128<<20, cfg.MaxIndexMemory)
 	assert.Equal(t, time.Second, cfg.MaxWait)
 }
@@ -63,7 +67,10 @@ func TestBadConfig(t *testing.T) {
 		"cache::max_size must be above 0":      {"directories": []any{"/"}, "cache": map[string]any{"max_size": 0}},
 		"max_index_memory must be at least":    {"directories": []any{"/"}, "max_index_memory": 1},
 		"which is less than 1ms: write a unit": {"directories": []any{"/"}, "index_timeout": 30},
-		"directory_names":                      {"directory_names": []any{"/"}},
+		"uploads::endpoint must have a port":   {"uploads": map[string]any{"endpoint": "localhost"}},
+		"uploads::read_timeout must be above":  {"uploads": map[string]any{"read_timeout": "0s"}},
+		"uploads::max_size, which is for several files, must be at least 1073741824, is 1": {"uploads": map[string]any{"max_size": 1}},
+		"directory_names": {"directory_names": []any{"/"}},
 	} {
 		_, err := configOf(confmap.NewFromStringMap(values))
 		assert.ErrorContains(t, err, want)
@@ -92,6 +99,7 @@ func TestReadme(t *testing.T) {
 			assert.Contains(t, string(text), "| `"+key+"` | "+cell)
 		}
 	}
+	assert.Contains(t, string(text), fmt.Sprint("| `max_size` | ", createDefaultUploads().MaxSize))
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
 	require.NotNil(t, block)
 	retrieved, err := confmap.NewRetrievedFromYAML(block[1])

@@ -5,8 +5,10 @@ package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/pr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
@@ -32,6 +34,7 @@ type symbolizer struct {
 	budget  *memory.Budget
 	store   *source.Store
 	clients []httpclient.Client
+	uploads uploads
 	// temporary is the directory of the cache, if none is configured.
 	temporary string
 }
@@ -74,13 +77,16 @@ func (s *symbolizer) Start(ctx context.Context, host component.Host) (err error)
 		IndexTimeout: s.cfg.IndexTimeout, FetchTimeout: s.cfg.FetchTimeout, Fetches: s.cfg.ConcurrentFetches,
 		MissingFor: s.cfg.MissingFor, FailedFor: s.cfg.FailedFor, Memory: s.memory, Report: s.telemetry,
 	})
-	return nil
+	return s.receiveUploads(ctx, host)
 }
 
 // sources returns where binaries are looked for, in this order.
 func (s *symbolizer) sources(ctx context.Context, host component.Host, directory string) (sources []source.Source, err error) {
 	if len(s.cfg.Directories) > 0 {
 		sources = append(sources, source.Directories(s.cfg.Directories))
+	}
+	if s.cfg.Uploads.HasValue() {
+		sources = append(sources, s.uploadsIn(filepath.Join(directory, "uploads")))
 	}
 	for _, server := range s.cfg.Debuginfod {
 		client, err := httpclient.New(ctx, server.HTTP, host, s.set)
@@ -117,6 +123,7 @@ func (s *symbolizer) memory(ctx context.Context) (*meter.Meter, func(), error) {
 
 // Shutdown ends the workers. Indices that are being made are lost.
 func (s *symbolizer) Shutdown(context.Context) error {
+	err := s.uploads.close()
 	if s.store != nil {
 		s.store.Close()
 	}
@@ -125,9 +132,9 @@ func (s *symbolizer) Shutdown(context.Context) error {
 	}
 	s.telemetry.builder.Shutdown()
 	if s.temporary != "" {
-		return os.RemoveAll(s.temporary)
+		err = errors.Join(err, os.RemoveAll(s.temporary))
 	}
-	return nil
+	return err
 }
 
 // ConsumeProfiles names the locations of a message, as far as the binaries are known, and passes it on.

@@ -109,5 +109,13 @@ func (t *telemetry) Indexed(duration time.Duration, stats debuginfo.Stats) {
 	}
 }
 
+// uploaded counts the result of an upload.
+func (t *telemetry) uploaded(result string, err error) {
+	t.builder.ProcessorProfileSymbolizerUploads.Add(context.Background(), 1, t.with(attribute.String("result", result)))
+	if err != nil {
+		t.logger.Debug("Refused an upload", zap.String("reason", result), zap.Error(err))
+	}
+}
+
 // Cached notes the size of all indices.
 func (t *telemetry) Cached(bytes int64) { t.cached.Store(bytes) }

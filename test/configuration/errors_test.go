@@ -100,7 +100,7 @@ func TestSizes(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{
 		"connector/splunklogprofileconnector": 2, "exporter/pprofexporter": 4, "exporter/profileviewexporter": 5, "processor/profilededuplicator": 2,
-		"processor/profilesymbolizer": 3, "receiver/pprofreceiver": 4, "receiver/splunklogprofilereceiver": 3,
+		"processor/profilesymbolizer": 5, "receiver/pprofreceiver": 4, "receiver/splunklogprofilereceiver": 3,
 	}, sizes)
 }
 

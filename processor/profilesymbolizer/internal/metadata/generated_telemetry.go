@@ -33,6 +33,7 @@ type TelemetryBuilder struct {
 	ProcessorProfileSymbolizerIndexDuration   metric.Float64Histogram
 	ProcessorProfileSymbolizerLocations       metric.Int64Counter
 	ProcessorProfileSymbolizerUnreadDebugInfo metric.Int64Counter
+	ProcessorProfileSymbolizerUploads         metric.Int64Counter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -118,6 +119,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_profile_symbolizer_unread_debug_info",
 		metric.WithDescription("Parts of debug information that were not read. Their addresses get names of the table of symbols. [Alpha]"),
 		metric.WithUnit("{part}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorProfileSymbolizerUploads, err = builder.meter.Int64Counter(
+		"otelcol_processor_profile_symbolizer_uploads",
+		metric.WithDescription("Uploads of binaries by agents, and calls of agents that were refused. [Alpha]"),
+		metric.WithUnit("{upload}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs

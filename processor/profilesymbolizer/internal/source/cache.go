@@ -61,25 +61,29 @@ func (c *cache) store(b Binary, file *os.File) error {
 	return os.Rename(file.Name(), name)
 }
 
-// evict removes the indices that were used the longest ago, until the rest is small enough. It returns the size of the rest. Those that are
-// mapped stay readable.
+// evict removes the indices that were used the longest ago. Those that are mapped stay readable.
 func (c *cache) evict() (bytes int64) {
-	type index struct {
+	return evict(filepath.Join(c.directory, cacheVersion), indexSuffix, c.maxBytes)
+}
+
+// evict removes the files with a suffix that were used the longest ago, until the rest is small enough. It returns the size of the rest.
+func evict(directory, suffix string, maxBytes int64) (bytes int64) {
+	type used struct {
 		name string
 		size int64
-		used time.Time
+		last time.Time
 	}
-	var indices []index
+	var files []used
 	var left []string // by processes that have ended
-	_ = filepath.WalkDir(filepath.Join(c.directory, cacheVersion), func(name string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(directory, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return nil //nolint:nilerr // Another process has removed it.
 		}
 		info, err := entry.Info()
 		switch {
 		case err != nil:
-		case strings.HasSuffix(name, indexSuffix):
-			indices = append(indices, index{name, info.Size(), info.ModTime()})
+		case strings.HasSuffix(name, suffix):
+			files = append(files, used{name, info.Size(), info.ModTime()})
 			bytes += info.Size()
 		case time.Since(info.ModTime()) > time.Hour:
 			left = append(left, name)
@@ -89,13 +93,13 @@ func (c *cache) evict() (bytes int64) {
 	for _, name := range left {
 		_ = os.Remove(name)
 	}
-	slices.SortFunc(indices, func(x, y index) int { return x.used.Compare(y.used) })
-	for _, i := range indices {
-		if bytes <= c.maxBytes {
+	slices.SortFunc(files, func(x, y used) int { return x.last.Compare(y.last) })
+	for _, file := range files {
+		if bytes <= maxBytes {
 			break
 		}
-		if os.Remove(i.name) == nil {
-			bytes -= i.size
+		if os.Remove(file.name) == nil {
+			bytes -= file.size
 		}
 	}
 	return bytes

@@ -7,6 +7,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -136,6 +137,19 @@ func (s *Store) Acquire(b Binary) (*Handle, Result, <-chan struct{}) {
 		e.handle.holders.Add(1)
 	}
 	return e.handle, e.result, e.done
+}
+
+// Renew lets the binary with a build id be looked for again: there is a new file of it.
+func (s *Store) Renew(id string) {
+	for _, kind := range []Kind{GNU, HTLHash} {
+		b := Binary{Kind: kind, ID: id}
+		_ = os.Remove(s.cache.path(b))
+		s.mu.Lock()
+		if element := s.entries[b.key()]; element != nil {
+			s.remove(element)
+		}
+		s.mu.Unlock()
+	}
 }
 
 // expired reports whether a binary is to be looked for again.

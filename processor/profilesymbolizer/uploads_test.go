@@ -1,0 +1,212 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilesymbolizer
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/extension/extensionauth"
+	"go.opentelemetry.io/collector/processor/processortest"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
+)
+
+// configWithUploads returns a configuration whose server listens on loopback, and the URL of that.
+func configWithUploads(t *testing.T, directory string) (*Config, string) {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	require.Nil(t, cfg.Uploads.Get(), "off by default")
+	uploads := createDefaultUploads()
+	uploads.HTTP.NetAddr.Endpoint = fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	cfg.Uploads = configoptional.Some(uploads)
+	cfg.Cache.Directory = directory
+	cfg.MaxWait = time.Minute
+	return cfg, "http://" + uploads.HTTP.NetAddr.Endpoint
+}
+
+// parcaCall makes a call of Parca's service over gRPC without TLS, and returns its response.
+func parcaCall(t *testing.T, url, method string, messages ...[]byte) ([]byte, error) {
+	t.Helper()
+	var body []byte
+	for _, m := range messages {
+		body = append(binary.BigEndian.AppendUint32(append(body, 0), uint32(len(m))), m...)
+	}
+	transport := &http.Transport{Protocols: &http.Protocols{}}
+	defer transport.CloseIdleConnections()
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/parca.debuginfo.v1alpha1.DebuginfoService/"+method, bytes.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/grpc")
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	if response.Trailer.Get("Grpc-Status") != "0" {
+		return nil, errors.New(response.Status + response.Header.Get("Grpc-Message"))
+	}
+	require.GreaterOrEqual(t, len(answer), 5)
+	return answer[5:], nil
+}
+
+func textField(b []byte, number protowire.Number, text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), text)
+}
+
+// uploadParca uploads a file as Parca's agent does.
+func uploadParca(t *testing.T, url, id string, file []byte) {
+	t.Helper()
+	should, err := parcaCall(t, url, "ShouldInitiateUpload", textField(nil, 1, id))
+	require.NoError(t, err)
+	require.True(t, bytes.HasPrefix(should, []byte{0x08, 1}), "%q", should)
+	announced := protowire.AppendVarint(protowire.AppendTag(textField(nil, 1, id), 2, protowire.VarintType), uint64(len(file)))
+	initiated, err := parcaCall(t, url, "InitiateUpload", announced)
+	require.NoError(t, err)
+	instructions, _ := protowire.ConsumeBytes(initiated[1:])
+	require.True(t, bytes.HasPrefix(instructions, textField(nil, 1, id)))
+	// The fields build_id and upload_id of the instructions are those of the information, too.
+	info := bytes.TrimSuffix(instructions, []byte{0x18, 1})
+	_, err = parcaCall(t, url, "Upload", textField(nil, 1, string(info)), textField(nil, 2, string(file[:len(file)/2])), textField(nil, 2, string(file[len(file)/2:])))
+	require.NoError(t, err)
+	_, err = parcaCall(t, url, "MarkUploadFinished", info)
+	require.NoError(t, err)
+}
+
+// A program that nobody knows has names after Parca's agent has uploaded it, also in another processor with the directory.
+func TestUploads(t *testing.T) {
+	c := compileC(t, t.TempDir())
+	file, err := os.ReadFile(c.path)
+	require.NoError(t, err)
+	tel := componenttest.NewTelemetry()
+	cfg, url := configWithUploads(t, t.TempDir())
+	s, sink := symbolizerOf(t, tel, cfg)
+	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
+	names, _ := linesOf(last(sink).Dictionary(), 1)
+	require.Empty(t, names)
+
+	uploadParca(t, url, c.buildID, file)
+	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
+	require.NoError(t, profiletest.Check(last(sink)))
+	names, lines := linesOf(last(sink).Dictionary(), 1)
+	require.Contains(t, names, "outer")
+	assert.NotZero(t, lines[0])
+	assert.Equal(t, map[string]int64{"result=stored ": 1}, sums(t, tel, "uploads"))
+	assert.EqualValues(t, 1, sums(t, tel, "fetches")["result=found source=uploads "])
+
+	_, err = parcaCall(t, url, "Upload", textField(nil, 1, textField2("ffffffff", strconv.Itoa(len(file)))), textField(nil, 2, string(file)))
+	require.ErrorContains(t, err, "another%20build%20id")
+	assert.EqualValues(t, 1, sums(t, tel, "uploads")["result=build_id "])
+
+	require.NoError(t, os.RemoveAll(filepath.Join(cfg.Cache.Directory, "v1")))
+	other, _ := configWithUploads(t, cfg.Cache.Directory)
+	s, sink = symbolizerOf(t, nil, other)
+	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
+	names, _ = linesOf(last(sink).Dictionary(), 1)
+	assert.Contains(t, names, "outer")
+}
+
+func textField2(buildID, uploadID string) string {
+	return string(textField(textField(nil, 1, buildID), 2, uploadID))
+}
+
+// A request waits for nothing when the processor stops, and leaves nothing behind.
+func TestUploadAtShutdown(t *testing.T) {
+	cfg, url := configWithUploads(t, "")
+	s, _ := symbolizerOf(t, nil, cfg)
+	body, w := io.Pipe()
+	defer w.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/debuginfo.v1alpha1.DebuginfoService/Upload/"+buildID, body)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		done <- err
+	}()
+	_, err = w.Write([]byte("\x7fELF"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		files, err := filepath.Glob(filepath.Join(s.temporary, "uploads", "new-*"))
+		return err == nil && len(files) == 1
+	}, time.Minute, time.Millisecond)
+	begin := time.Now()
+	require.NoError(t, s.Shutdown(context.Background()))
+	assert.Less(t, time.Since(begin), 10*time.Second)
+	require.NoError(t, w.Close()) // The client waits for its body.
+	require.Error(t, <-done)
+	assert.NoDirExists(t, s.temporary)
+}
+
+// A server that cannot listen is an error, and leaves nothing behind.
+func TestUploadsCannotListen(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	cfg, _ := configWithUploads(t, "")
+	cfg.Uploads.Get().HTTP.NetAddr.Endpoint = listener.Addr().String()
+	s, err := newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
+	require.NoError(t, err)
+	require.ErrorContains(t, s.Start(t.Context(), componenttest.NewNopHost()), "cannot serve uploads")
+	assert.NoDirExists(t, s.temporary)
+}
+
+// authenticator accepts one token.
+type authenticator struct {
+	component.StartFunc
+	component.ShutdownFunc
+}
+
+var _ extensionauth.Server = authenticator{}
+
+func (authenticator) Authenticate(ctx context.Context, sources map[string][]string) (context.Context, error) {
+	if strings.Join(sources["Authorization"], "") != "Bearer token" {
+		return ctx, errors.New("no token")
+	}
+	return ctx, nil
+}
+
+type hostWith map[component.ID]component.Component
+
+func (h hostWith) GetExtensions() map[component.ID]component.Component { return h }
+
+// Nothing is written for a client without a token.
+func TestUploadsAuthenticate(t *testing.T) {
+	cfg, url := configWithUploads(t, t.TempDir())
+	id := component.MustNewID("test")
+	cfg.Uploads.Get().HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: id}})
+	s, err := newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
+	require.NoError(t, err)
+	require.NoError(t, s.Start(t.Context(), hostWith{id: authenticator{}}))
+	defer func() { assert.NoError(t, s.Shutdown(context.Background())) }()
+	_, err = parcaCall(t, url, "ShouldInitiateUpload", textField(nil, 1, buildID))
+	require.ErrorContains(t, err, "401")
+	_, err = parcaCall(t, url, "Upload", textField(nil, 1, textField2(buildID, "4")), textField(nil, 2, "\x7fELF"))
+	require.ErrorContains(t, err, "401")
+	assert.NoDirExists(t, filepath.Join(cfg.Cache.Directory, "uploads"))
+}
