@@ -87,7 +87,7 @@ func (r *resolved) run(t *testing.T, configs []string, mib int) *gateway.Gateway
 		Binary: distribution(t), Configs: configs, HealthURL: r.health(), Directory: r.directory,
 		Environment: []string{
 			fmt.Sprintf("GOMEMLIMIT=%dMiB", mib*80/100), "MY_POD_IP=127.0.0.1", "BACKEND_ENDPOINT=" + r.byPort[backendPort],
-			"GATEWAY_ENDPOINT=" + r.byPort[backendPort], "KAFKA_BROKERS=" + r.byPort[brokerPort], "POD_NAME=pod-0",
+			"GATEWAY_ENDPOINT=" + r.byPort[backendPort], "KAFKA_BROKERS=" + r.byPort[brokerPort], "POD_NAME=pod-0", "DIRECTORY=" + r.directory,
 		},
 	})
 	require.NoError(t, err)
