@@ -123,7 +123,7 @@ func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 func TestHTTPRoundTrip(t *testing.T) {
 	attributes := map[string]any{"service.name": "checkout", "region": "eu-1", "host.name": "h1"}
 	for _, format := range []string{FormatRaw, FormatPyroscope, FormatPyroscopePush} {
-		t.Run(string(format), func(t *testing.T) {
+		t.Run(format, func(t *testing.T) {
 			receiver, received := ownReceiver(t)
 			if format == FormatRaw {
 				receiver += "/v1/pprof"

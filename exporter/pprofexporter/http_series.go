@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pushv1"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/writeraw"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -38,25 +36,25 @@ type seriesFormat struct {
 }
 
 var pushFormat = seriesFormat{
-	path:        pushv1.Path,
+	path:        pushPath,
 	contentType: "application/proto",
 	header:      [2]string{"Connect-Protocol-Version", "1"},
 	labelName:   series.Name,
-	bytes:       pushv1.SeriesBytes,
-	append:      pushv1.AppendSeries,
+	bytes:       pushSeriesBytes,
+	append:      appendPushSeries,
 }
 
 var parcaFormat = seriesFormat{
-	path:        writeraw.Path,
+	path:        writeRawPath,
 	contentType: "application/json",
 	header:      [2]string{"Accept", "application/json"},
 	labelName:   series.PrometheusName,
 	names:       map[string]string{"goroutines": "goroutine"}, // the name that Parca's own scraper uses
-	bytes:       writeraw.SeriesBytes,
+	bytes:       rawSeriesBytes,
 	append: func(dst []byte, labels []series.Label, profile []byte, _ [16]byte) []byte {
-		return writeraw.AppendSeries(dst, labels, profile)
+		return appendRawSeries(dst, labels, profile)
 	},
-	end: writeraw.End,
+	end: rawEnd,
 }
 
 func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error) {

@@ -242,7 +242,7 @@ func TestHTTPFaults(t *testing.T) {
 		"not allowed, all the time": {statuses: []int{401, 401, 403, 401, 401, 404}, refused: 6},
 	} {
 		for _, format := range []string{FormatRaw, FormatPyroscope} {
-			t.Run(name+"/"+string(format), func(t *testing.T) {
+			t.Run(name+"/"+format, func(t *testing.T) {
 				s := newSink(t, func(i int) int {
 					if i < len(tt.statuses) {
 						return tt.statuses[i]

@@ -192,7 +192,7 @@ func TestQueueOfBytes(t *testing.T) {
 // TestMemoryOfHTTP: profiles that do not fit into the memory are retried.
 func TestMemoryOfHTTP(t *testing.T) {
 	for _, format := range []string{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
-		t.Run(string(format), func(t *testing.T) {
+		t.Run(format, func(t *testing.T) {
 			s := newSink(t, nil)
 			host := newBudgetHost(enough, time.Millisecond)
 			p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = format })
@@ -222,7 +222,7 @@ func TestMemoryOfSomeProfiles(t *testing.T) {
 	large.ResourceProfiles().At(0).Resource().Attributes().PutStr("service.name", "large")
 	pd := deliverytest.Request(t, commented(t, "small", 0), large)
 	for _, format := range []string{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
-		t.Run(string(format), func(t *testing.T) {
+		t.Run(format, func(t *testing.T) {
 			divided := 0
 			for free := int64(1 << 20); divided == 0 && free < size; free += 1 << 20 {
 				s := newSink(t, nil)
@@ -264,7 +264,7 @@ func TestMemoryOfEarlierPayloads(t *testing.T) {
 	pd := deliverytest.Request(t, append(parts, commented(t, "the-large-service", 800<<10))...)
 	for _, format := range []string{FormatPyroscopePush, FormatParca} {
 		for name, most := range map[string]int{"sent before": small, "still in the batch": small + 1} {
-			t.Run(string(format)+"/"+name, func(t *testing.T) {
+			t.Run(format+"/"+name, func(t *testing.T) {
 				s := newSink(t, nil)
 				host := newBudgetHost(24<<20, time.Millisecond)
 				p := newPushingAt(t, host, s.URL, func(cfg *Config) {

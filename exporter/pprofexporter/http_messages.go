@@ -1,0 +1,116 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
+)
+
+// pushPath is the path of requests with the message push.v1.PushRequest of Pyroscope.
+const pushPath = "/push.v1.PusherService/Push"
+
+// appendPushSeries appends one series of a PushRequest, with one profile. A request has no other fields, so a request is the
+// concatenation of its series.
+func appendPushSeries(dst []byte, labels []series.Label, profile []byte, id [16]byte) []byte {
+	dst = appendLength(dst, 1, pushMessageBytes(labels, profile))
+	for _, label := range labels {
+		dst = appendLength(dst, 1, pairBytes(label))
+		dst = appendString(dst, 1, label.Name)
+		dst = appendString(dst, 2, label.Value)
+	}
+	dst = appendLength(dst, 2, sampleBytes(profile))
+	dst = protowire.AppendBytes(protowire.AppendTag(dst, 1, protowire.BytesType), profile)
+	return appendString(dst, 2, uuid(id))
+}
+
+// pushSeriesBytes returns the number of bytes that appendPushSeries appends.
+func pushSeriesBytes(labels []series.Label, profile []byte) int {
+	return fieldBytes(pushMessageBytes(labels, profile))
+}
+
+func pushMessageBytes(labels []series.Label, profile []byte) int {
+	bytes := fieldBytes(sampleBytes(profile))
+	for _, label := range labels {
+		bytes += fieldBytes(pairBytes(label))
+	}
+	return bytes
+}
+
+func pairBytes(label series.Label) int {
+	return fieldBytes(len(label.Name)) + fieldBytes(len(label.Value))
+}
+
+func sampleBytes(profile []byte) int { return fieldBytes(len(profile)) + fieldBytes(uuidBytes) }
+
+// fieldBytes returns the size of a field of n bytes, with its tag and length.
+func fieldBytes(n int) int { return protowire.SizeTag(1) + protowire.SizeBytes(n) }
+
+// appendLength appends the tag and the length of a message.
+func appendLength(dst []byte, field protowire.Number, n int) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(dst, field, protowire.BytesType), uint64(n))
+}
+
+func appendString(dst []byte, field protowire.Number, value string) []byte {
+	return protowire.AppendString(protowire.AppendTag(dst, field, protowire.BytesType), value)
+}
+
+// uuidBytes is the length of the text of a UUID.
+const uuidBytes = 36
+
+// uuid returns an id in the text form of a UUID.
+func uuid(id [16]byte) string {
+	digits := hex.EncodeToString(id[:])
+	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]
+}
+
+// writeRawPath is the path of requests with Parca's message WriteRawRequest as JSON. Parca accepts it over HTTP as well as over gRPC.
+const writeRawPath = "/api/profiles/writeraw"
+
+const (
+	rawBegin     = `{"series":[`
+	rawLabels    = `{"labels":{"labels":`
+	rawProfile   = `},"samples":[{"rawProfile":"`
+	rawSeriesEnd = `"}]}`
+
+	// rawEnd is the end of a message.
+	rawEnd = `]}`
+)
+
+// appendRawSeries appends one series with one profile to a message. If dst is empty, it writes the start of the message first.
+func appendRawSeries(dst []byte, list []series.Label, pprof []byte) []byte {
+	if len(dst) == 0 {
+		dst = append(dst, rawBegin...)
+	} else {
+		dst = append(dst, ',')
+	}
+	dst = append(append(dst, rawLabels...), labelsAsJSON(list)...)
+	dst = append(dst, rawProfile...)
+	dst = base64.StdEncoding.AppendEncode(dst, pprof)
+	return append(dst, rawSeriesEnd...)
+}
+
+// rawSeriesBytes returns the maximum number of bytes that appendRawSeries and rawEnd append.
+func rawSeriesBytes(list []series.Label, pprof []byte) int {
+	return len(rawBegin+rawLabels+rawProfile+rawSeriesEnd+rawEnd) + len(labelsAsJSON(list)) + base64.StdEncoding.EncodedLen(len(pprof))
+}
+
+// labelsAsJSON returns the labels as a JSON array of objects with name and value.
+func labelsAsJSON(list []series.Label) []byte {
+	type label struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	pairs := make([]label, 0, len(list))
+	for _, l := range list {
+		pairs = append(pairs, label(l))
+	}
+	text, _ := json.Marshal(pairs) // strings cannot fail
+	return text
+}
