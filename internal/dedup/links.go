@@ -4,8 +4,6 @@
 package dedup
 
 import (
-	"strconv"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -148,16 +146,10 @@ func (p *partialLinks) freeKey(list pcommon.Int32Slice, key string) string {
 			taken[texts.At(int(text))] = true
 		}
 	}
-	return numbered(key, func(key string) bool { return taken[key] })
-}
-
-// numbered returns text if it is not taken, or text with the first number from 2 on that is not taken.
-func numbered(text string, taken func(string) bool) string {
-	free := text
-	for n := 2; taken(free); n++ {
-		free = text + "." + strconv.Itoa(n)
+	if !taken[key] {
+		return key
 	}
-	return free
+	return spanlink.FreeKey(key, func(key string) bool { return taken[key] })
 }
 
 // hasAny reports whether a list has a marked index.

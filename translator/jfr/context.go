@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
-	"strconv"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -65,8 +64,7 @@ func (t *decoding) addContext(c *spanContext) (link int32) {
 }
 
 // addIDLabel adds the label trace_id or span_id of a context as an attribute, unless the link says the same. others says that the link
-// has the ids of the event. Then the key gets a number: in a pprof, the link has the labels trace_id and span_id, and a decoder makes
-// no link of two values.
+// has the ids of the event. Then the key gets a number, see [spanlink.FreeKey].
 func (t *decoding) addIDLabel(key string, label *idLabel, id []byte, others, replaced bool) {
 	switch {
 	case label.value == nil:
@@ -82,12 +80,9 @@ func (t *decoding) addIDLabel(key string, label *idLabel, id []byte, others, rep
 
 // freeKey returns a key with the first number that makes it one that the sample does not have.
 func (t *decoding) freeKey(key string) string {
-	for n := 2; ; n++ {
-		free := key + "." + strconv.Itoa(n)
-		if !slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.StringAt(t.dict.AttributeAt(a).Key) == free }) {
-			return free
-		}
-	}
+	return spanlink.FreeKey(key, func(free string) bool {
+		return slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.StringAt(t.dict.AttributeAt(a).Key) == free })
+	})
 }
 
 func (t *decoding) addLink(l dictionary.Link) int32 {

@@ -4,8 +4,6 @@
 package splunk
 
 import (
-	"strconv"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -100,10 +98,10 @@ func (t *decoding) addOtherIDs(index int32, span pcommon.SpanID) {
 
 // addNumbered adds an attribute with the first number in its key that the sample does not have.
 func (t *decoding) addNumbered(key string, value pcommon.Value) {
-	for n := 2; ; n++ {
-		if index := t.dict.String(key + "." + strconv.Itoa(n)); t.keys.add(index) {
-			t.attributes = append(t.attributes, t.dict.Attribute(index, 0, value))
-			return
-		}
-	}
+	var index int32
+	spanlink.FreeKey(key, func(key string) bool {
+		index = t.dict.String(key)
+		return !t.keys.add(index)
+	})
+	t.attributes = append(t.attributes, t.dict.Attribute(index, 0, value))
 }
