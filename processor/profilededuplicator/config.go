@@ -34,11 +34,6 @@ type Config struct {
 	OnInvalid string `mapstructure:"on_invalid" words:"drop_profile reject pass"`
 	// LinksWithoutSpan is what to do with links that name only a trace, or only a span (default: drop).
 	LinksWithoutSpan string `mapstructure:"links_without_span" words:"drop keep"`
-	// NegativeLines is what to do with lines, columns and start lines below 0 (default: clear).
-	NegativeLines string `mapstructure:"negative_lines" words:"clear keep"`
-	// FunctionsWithoutName is what to do with functions that have neither a name, a system name nor a file name (default:
-	// name).
-	FunctionsWithoutName string `mapstructure:"functions_without_name" words:"name keep"`
 	// TimestampsOutside is what to do with a profile whose time range does not hold all timestamps of its samples (default:
 	// widen).
 	TimestampsOutside string `mapstructure:"timestamps_outside" words:"widen keep"`
@@ -61,20 +56,26 @@ var (
 	_ confmap.Unmarshaler = (*Config)(nil)
 )
 
+// Replaced has the options of earlier versions, and what to do instead.
+func (*Config) Replaced() map[string]string {
+	return map[string]string{
+		"negative_lines":         "remove it: lines below 0 become 0",
+		"functions_without_name": "remove it: functions without a name are called (anonymous)",
+	}
+}
+
 // Unmarshal reads the configuration. An unknown key is an error.
 func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, c) }
 
 func createDefaultConfig() component.Config {
 	return &Config{
-		SampleShape:          SampleShapeCombined,
-		OnInvalid:            OnInvalidDropProfile,
-		LinksWithoutSpan:     LinksWithoutSpanDrop,
-		NegativeLines:        NegativeLinesClear,
-		FunctionsWithoutName: FunctionsWithoutNameName,
-		TimestampsOutside:    TimestampsOutsideWiden,
-		Batch:                configoptional.Default(defaultBatchConfig()),
-		DropRepeated:         configoptional.Default(defaultDropRepeatedConfig()),
-		MergeProfiles:        configoptional.Default(defaultMergeProfilesConfig()),
+		SampleShape:       SampleShapeCombined,
+		OnInvalid:         OnInvalidDropProfile,
+		LinksWithoutSpan:  LinksWithoutSpanDrop,
+		TimestampsOutside: TimestampsOutsideWiden,
+		Batch:             configoptional.Default(defaultBatchConfig()),
+		DropRepeated:      configoptional.Default(defaultDropRepeatedConfig()),
+		MergeProfiles:     configoptional.Default(defaultMergeProfilesConfig()),
 	}
 }
 
@@ -107,8 +108,8 @@ func (c *Config) options() dedup.Options {
 		OnInvalid:          actionOf(c.OnInvalid),
 		DropPartialLinks:   c.LinksWithoutSpan == LinksWithoutSpanDrop,
 		DropEmptyProfiles:  c.DropEmptyProfiles,
-		ClearNegativeLines: c.NegativeLines == NegativeLinesClear,
-		NameFunctions:      c.FunctionsWithoutName == FunctionsWithoutNameName,
+		ClearNegativeLines: true,
+		NameFunctions:      true,
 		WidenTimes:         c.TimestampsOutside == TimestampsOutsideWiden,
 	}
 }

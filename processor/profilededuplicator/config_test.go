@@ -77,10 +77,11 @@ func TestConfigDefaultsOfSections(t *testing.T) {
 func TestConfigAll(t *testing.T) {
 	cfg := load(t, "profile_deduplicator/all")
 	assert.Equal(t, dedup.Options{
-		Shape:           dedup.ShapePerEvent,
-		DropZeroSamples: true,
-		DropAttributes:  []string{"thread.id", "thread.name"},
-		OnInvalid:       dedup.Reject,
+		Shape:              dedup.ShapePerEvent,
+		DropZeroSamples:    true,
+		DropAttributes:     []string{"thread.id", "thread.name"},
+		OnInvalid:          dedup.Reject,
+		ClearNegativeLines: true, NameFunctions: true,
 
 		DropEmptyProfiles: true,
 	}, cfg.options())

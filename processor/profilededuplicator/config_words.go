@@ -57,22 +57,6 @@ const (
 	LinksWithoutSpanKeep = "keep"
 )
 
-// The words of negative_lines: what happens to lines, columns and start lines below 0.
-const (
-	// NegativeLinesClear makes them 0, which says that they are not known.
-	NegativeLinesClear = "clear"
-	// NegativeLinesKeep leaves them as they are.
-	NegativeLinesKeep = "keep"
-)
-
-// The words of functions_without_name: what happens to functions that have neither a name, a system name nor a file name.
-const (
-	// FunctionsWithoutNameName gives them a name.
-	FunctionsWithoutNameName = "name"
-	// FunctionsWithoutNameKeep leaves them as they are.
-	FunctionsWithoutNameKeep = "keep"
-)
-
 // The words of timestamps_outside: what happens to a profile whose time range does not hold all timestamps of its samples.
 const (
 	// TimestampsOutsideWiden widens the time range, by one hour on each side at most.

@@ -259,7 +259,7 @@ func waitOf(change func(*BatchConfig)) func(*Config) {
 // keepAll keeps what is dropped because strict readers refuse it.
 func keepAll(cfg *Config) {
 	cfg.LinksWithoutSpan = LinksWithoutSpanKeep
-	cfg.NegativeLines, cfg.FunctionsWithoutName, cfg.TimestampsOutside = NegativeLinesKeep, FunctionsWithoutNameKeep, TimestampsOutsideKeep
+	cfg.TimestampsOutside = TimestampsOutsideKeep
 }
 
 // repeatedOf enables drop_repeated, in addition to change.

@@ -170,7 +170,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorClearedLines, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_cleared_lines",
-		metric.WithDescription("Lines, columns and start lines below 0 that became 0, because of negative_lines. [Alpha]"),
+		metric.WithDescription("Lines, columns and start lines below 0 that became 0. [Alpha]"),
 		metric.WithUnit("{line}"),
 	)
 	errs = errors.Join(errs, err)
@@ -278,7 +278,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorNamedFunctions, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_named_functions",
-		metric.WithDescription("Functions without a name, a system name and a file name that got one, because of functions_without_name. [Alpha]"),
+		metric.WithDescription("Functions without a name, a system name and a file name that got one. [Alpha]"),
 		metric.WithUnit("{function}"),
 	)
 	errs = errors.Join(errs, err)
