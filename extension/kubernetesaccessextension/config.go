@@ -21,8 +21,6 @@ type Config struct {
 	Permissions []Permission `mapstructure:"permissions"`
 	// Interval is the time between the starts of two checks (default: 1m).
 	Interval time.Duration `mapstructure:"interval"`
-	// Timeout limits the time of a check with all its requests (default: 10s).
-	Timeout time.Duration `mapstructure:"timeout"`
 	// Endpoint is the https URL of the API server (default: that of the cluster in which this pod runs).
 	Endpoint string `mapstructure:"endpoint"`
 	// TokenFile is the file with the token of the service account. Each check reads it again.
@@ -51,8 +49,9 @@ type Permission struct {
 
 const (
 	defaultInterval = time.Minute
-	defaultTimeout  = 10 * time.Second
-	accountFiles    = "/var/run/secrets/kubernetes.io/serviceaccount/"
+	// checkTimeout limits the time of a check with all its requests.
+	checkTimeout = 10 * time.Second
+	accountFiles = "/var/run/secrets/kubernetes.io/serviceaccount/"
 	// maxReviews limits the number of requests of a check: one for each verb.
 	maxReviews = 100
 )
@@ -69,7 +68,6 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		Permissions: []Permission{{Resource: "pods", Verbs: []string{"list", "watch"}}},
 		Interval:    defaultInterval,
-		Timeout:     defaultTimeout,
 		TokenFile:   accountFiles + "token",
 		CAFile:      accountFiles + "ca.crt",
 	}
@@ -78,7 +76,7 @@ func createDefaultConfig() component.Config {
 // Validate returns all errors in the configuration.
 func (cfg *Config) Validate() error {
 	errs := []error{
-		configcheck.Durations(cfg), configcheck.Positive("interval", cfg.Interval), configcheck.Positive("timeout", cfg.Timeout),
+		configcheck.Durations(cfg), configcheck.Positive("interval", cfg.Interval),
 	}
 	check := func(valid bool, format string, args ...any) {
 		if !valid {

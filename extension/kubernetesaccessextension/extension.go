@@ -85,7 +85,7 @@ func (a *access) run(ctx context.Context) {
 
 // check asks the API server once for each permission, and reports the result.
 func (a *access) check(ctx context.Context) {
-	limited, cancel := context.WithTimeout(ctx, a.config.Timeout)
+	limited, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	missing, err := a.config.missing(limited)
 	if ctx.Err() != nil {

@@ -221,7 +221,6 @@ func TestValidate(t *testing.T) {
 	many := slices.Repeat([]any{"get"}, maxReviews+1)
 	for says, settings := range map[string]map[string]any{
 		"interval must be above 0, is 0s":  {"interval": 0},
-		"timeout must be above 0, is 0s":   {"timeout": 0},
 		"token_file is empty":              {"token_file": ""},
 		"ca_file is empty":                 {"ca_file": ""},
 		`endpoint is "http://a"`:           {"endpoint": "http://a"},
