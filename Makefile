@@ -193,7 +193,7 @@ test-race: $(SUMMARY) ## The same under the race detector, without the end-to-en
 		$(GO) test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) -run Concurrent $$($(GO) list $(PKGS) | grep -E '$(HEART)') || status=1; \
 		[ '$(PKGS)' != ./... ] || { \
 			$(GO) -C exporter/profileviewexporter test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
-			$(GO) -C processor/profilesymbolizer test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) . ./internal/source || status=1; \
+			$(GO) -C processor/profilesymbolizer test -json -race $(NO_VET) $(TIMEOUT) $(TESTFLAGS) . ./internal/source ./internal/upload || status=1; \
 		}; \
 		exit $$status; \
 	} | $(SUMMARY)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -59,6 +60,30 @@ func debuginfodOf(t *testing.T, directory, buildID string) (url string, stop fun
 		return response.StatusCode == http.StatusOK
 	}, 2*time.Minute, 100*time.Millisecond)
 	return url, stop
+}
+
+// The names of a program that is larger than max_file_size come from the sections that a real debuginfod gives.
+func TestSectionsOfRealDebuginfod(t *testing.T) {
+	directory := t.TempDir()
+	c := compileC(t, directory)
+	info, err := os.Stat(c.path)
+	require.NoError(t, err)
+	cfg := createDefaultConfig().(*Config)
+	server := DebuginfodConfig{HTTP: confighttp.NewDefaultClientConfig()}
+	var stop func()
+	server.HTTP.Endpoint, stop = debuginfodOf(t, directory, c.buildID)
+	defer stop()
+	cfg.Debuginfod = []DebuginfodConfig{server}
+	cfg.MaxWait = time.Minute
+	cfg.MaxFileSize = info.Size() - 1
+	s, sink := symbolizerOf(t, nil, cfg)
+	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
+	require.NoError(t, profiletest.Check(last(sink)))
+	for location := range c.size {
+		names, lines := linesOf(last(sink).Dictionary(), int(location)+1)
+		assert.Equal(t, []string{"outer"}, names)
+		assert.Equal(t, []int64{0}, lines, "the sections have no lines")
+	}
 }
 
 // Debug information of a stripped program comes from a real debuginfod. When that is killed, what is known stays, and messages go on.

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
 // Kind is the kind of a build id.
@@ -64,7 +66,7 @@ var ErrNotFound = errors.New("no source has the binary")
 type Source interface {
 	// Name is the name of the source in metrics.
 	Name() string
-	// Find calls use with each file that can be the binary, until it returns false. Find closes the files. Without any, the error is
-	// ErrNotFound.
-	Find(ctx context.Context, b Binary, use func(*os.File) bool) error
+	// Find calls use with each file that can be the binary, and sections to add to those of its header, until it returns false. Find closes
+	// the files. Without any, the error is ErrNotFound.
+	Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error
 }

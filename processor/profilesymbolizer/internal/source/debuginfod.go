@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
 // Debuginfod asks one server of elfutils' debuginfod.
@@ -28,8 +30,9 @@ type Debuginfod struct {
 // Name returns the name of the source.
 func (*Debuginfod) Name() string { return "debuginfod" }
 
-// Find downloads the debug information, or else the executable: a stripped program of Go has all in there.
-func (d *Debuginfod) Find(ctx context.Context, b Binary, use func(*os.File) bool) error {
+// Find downloads the debug information, or else the executable: a stripped program of Go has all in there. Of debug information that is too
+// large, it downloads the table of symbols.
+func (d *Debuginfod) Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
 	if b.Kind != GNU {
 		return ErrNotFound
 	}
@@ -37,64 +40,123 @@ func (d *Debuginfod) Find(ctx context.Context, b Binary, use func(*os.File) bool
 		return fmt.Errorf("%s: %w", d.URL, err)
 	}
 	missing := 0
+	var refused error
 	for _, artifact := range []string{"debuginfo", "executable"} {
 		file, err := d.download(ctx, b, artifact)
+		var symbols []elffile.Section
 		switch {
 		case errors.Is(err, ErrNotFound):
 			missing++
 			continue
 		case errors.Is(err, ErrTooLarge):
-			return err
+			refused = err
+			if symbols, err = d.symbols(ctx, b, file); err != nil {
+				_ = file.Close()
+				continue
+			}
 		case err != nil:
 			d.breaker.failed()
 			return err
 		}
 		d.breaker.succeeded()
-		more := use(file)
+		more := use(file, symbols...)
 		_ = file.Close()
-		if !more {
-			return nil
+		if !more || refused != nil {
+			return refused
 		}
 	}
 	if missing == 2 {
 		d.breaker.succeeded()
 		return ErrNotFound
 	}
-	return nil
+	return refused
 }
 
-// download downloads a file. It has no name: nothing is left if the process ends.
+// download downloads a file. It has no name: nothing is left if the process ends. If the error is ErrTooLarge, there is the beginning.
 func (d *Debuginfod) download(ctx context.Context, b Binary, artifact string) (*os.File, error) {
-	url := strings.TrimSuffix(d.URL, "/") + "/buildid/" + b.ID + "/" + artifact
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	response, err := d.Client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	switch {
-	case response.StatusCode == http.StatusNotFound:
-		return nil, ErrNotFound
-	case response.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s: status %d", url, response.StatusCode)
-	case response.ContentLength > d.MaxBytes:
-		return nil, fmt.Errorf("%s: %w: %w: %d bytes, at most %d are allowed", url, errUnusable, ErrTooLarge, response.ContentLength, d.MaxBytes)
-	}
 	file, err := os.CreateTemp(d.Directory, "download-*")
 	if err != nil {
 		return nil, err
 	}
 	_ = os.Remove(file.Name())
-	size, err := io.Copy(file, io.LimitReader(response.Body, d.MaxBytes+1))
-	if err == nil && size > d.MaxBytes {
-		err = fmt.Errorf("%w: %w: more than %d bytes", errUnusable, ErrTooLarge, d.MaxBytes)
-	}
-	if err != nil {
+	if _, err = d.fetch(ctx, b, artifact, file, d.MaxBytes); err != nil && !errors.Is(err, ErrTooLarge) {
 		_ = file.Close()
-		return nil, fmt.Errorf("%s: %w", url, err)
+		return nil, err
 	}
-	return file, nil
+	return file, err
+}
+
+// headBytes of a file have its header and those of its segments, and its build id.
+const headBytes = 8 << 10
+
+// fetch writes what the server has, and returns its size. If that is above most, it writes the beginning at least.
+func (d *Debuginfod) fetch(ctx context.Context, b Binary, artifact string, w io.Writer, most int64) (size int64, err error) {
+	url := strings.TrimSuffix(d.URL, "/") + "/buildid/" + b.ID + "/" + artifact
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	response, err := d.Client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	limit := most + 1
+	switch {
+	case response.StatusCode == http.StatusNotFound:
+		return 0, ErrNotFound
+	case response.StatusCode != http.StatusOK:
+		return 0, fmt.Errorf("%s: status %d", url, response.StatusCode)
+	case response.ContentLength > most:
+		limit = headBytes
+	}
+	size, err = io.Copy(w, io.LimitReader(response.Body, limit))
+	switch {
+	case err != nil:
+		return size, fmt.Errorf("%s: %w", url, err)
+	case response.ContentLength > most:
+		return size, fmt.Errorf("%s: %w: %w: %d bytes, at most %d are allowed", url, errUnusable, ErrTooLarge, response.ContentLength, most)
+	case size > most:
+		return size, fmt.Errorf("%s: %w: %w: more than %d bytes", url, errUnusable, ErrTooLarge, most)
+	}
+	return size, nil
+}
+
+// symbols makes a file, of which there is the beginning, one without sections, and appends those with the table of symbols.
+func (d *Debuginfod) symbols(ctx context.Context, b Binary, file *os.File) ([]elffile.Section, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	end := min(info.Size(), headBytes)
+	if err := file.Truncate(end); err != nil {
+		return nil, err
+	}
+	sections := []elffile.Section{{Name: ".symtab", Type: elffile.TypeSymbols, Link: 1}, {Name: ".strtab"}}
+	for i := range sections {
+		size, err := d.fetch(ctx, b, "section/"+sections[i].Name, io.NewOffsetWriter(file, end), d.MaxBytes-end)
+		if err != nil {
+			return nil, err
+		}
+		sections[i].Offset, sections[i].Size = uint64(end), uint64(size)
+		end += size
+	}
+	return sections, removeSections(file)
+}
+
+// removeSections removes what the header of an ELF file says of sections: where they are, how many, and which one has the names.
+func removeSections(file *os.File) error {
+	var head [64]byte
+	if _, err := file.ReadAt(head[:], 0); err != nil {
+		return err
+	}
+	if is64 := head[4] == 2; is64 {
+		clear(head[40:48])
+		clear(head[60:64])
+	} else {
+		clear(head[32:36])
+		clear(head[48:52])
+	}
+	_, err := file.WriteAt(head[:], 0)
+	return err
 }

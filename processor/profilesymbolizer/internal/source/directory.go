@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
 // Directories finds files in directories: by build id, as debuggers do, and by the path that the process had. A path of a profile never
@@ -19,7 +21,7 @@ type Directories []string
 func (Directories) Name() string { return "directories" }
 
 // Find opens the files one after the other.
-func (d Directories) Find(ctx context.Context, b Binary, use func(*os.File) bool) error {
+func (d Directories) Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
 	found := false
 	for _, directory := range d {
 		root, err := os.OpenRoot(directory)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -117,8 +118,8 @@ func (s *Store) ask(ctx context.Context, source Source, b Binary) (best candidat
 	ctx, cancel := context.WithTimeout(ctx, s.set.FetchTimeout)
 	defer cancel()
 	var failure error
-	err = source.Find(ctx, b, func(file *os.File) bool {
-		made, err := s.index(ctx, b, file)
+	err = source.Find(ctx, b, func(file *os.File, added ...elffile.Section) bool {
+		made, err := s.index(ctx, b, file, added)
 		switch {
 		case err != nil:
 			failure = err
@@ -143,28 +144,47 @@ func (s *Store) ask(ctx context.Context, source Source, b Binary) (best candidat
 	return best, errNoSymbols
 }
 
-// index makes the index of a file, if it is the binary.
-func (s *Store) index(ctx context.Context, b Binary, file *os.File) (made candidate, err error) {
-	info, err := file.Stat()
-	if err != nil {
-		return made, err
-	}
-	if info.Size() > s.set.MaxFileBytes {
-		return made, fmt.Errorf("%w: %w: %d bytes, at most %d are allowed", errUnusable, ErrTooLarge, info.Size(), s.set.MaxFileBytes)
-	}
+// index makes the index of a file, if it is the binary. Without enough memory for all, the names of functions are better than nothing.
+func (s *Store) index(ctx context.Context, b Binary, file *os.File, added []elffile.Section) (candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.set.IndexTimeout)
 	defer cancel()
+	info, err := file.Stat()
+	if err != nil {
+		return candidate{}, err
+	}
+	if info.Size() > s.set.MaxFileBytes {
+		return candidate{}, fmt.Errorf("%w: %w: %d bytes, at most %d are allowed", errUnusable, ErrTooLarge, info.Size(), s.set.MaxFileBytes)
+	}
+	made, err := s.build(ctx, b, io.NewSectionReader(file, 0, info.Size()), added, false)
+	if !errors.Is(err, ErrTooLarge) {
+		return made, err
+	}
+	if made, symbolsErr := s.build(ctx, b, io.NewSectionReader(file, 0, info.Size()), added, true); symbolsErr == nil && made.file != nil {
+		return made, nil
+	}
+	return candidate{}, err
+}
+
+// build makes the index, without debug information if only the names of functions are wanted.
+func (s *Store) build(ctx context.Context, b Binary, file *io.SectionReader, added []elffile.Section, onlyNames bool) (made candidate, err error) {
 	memory, release, err := s.set.Memory(ctx)
 	if err != nil {
 		return made, err
 	}
 	defer release()
-	elf, err := elffile.Open(file, info.Size(), memory)
+	elf, err := elffile.Open(file, file.Size(), memory)
 	if err != nil {
 		return made, fmt.Errorf("%w: %w", errUnusable, err)
 	}
-	if err := check(b, elf, file, info.Size()); err != nil {
+	if err := check(b, elf, file, file.Size()); err != nil {
 		return made, fmt.Errorf("%w: %w", errUnusable, err)
+	}
+	elf.Sections = append(elf.Sections, added...)
+	for i := range elf.Sections {
+		// Tables of symbols are found by their types, and this one by its name.
+		if section := &elf.Sections[i]; onlyNames && section.Name != ".gnu_debugdata" {
+			section.Name = ""
+		}
 	}
 	if made.file, err = s.cache.create(); err != nil {
 		return made, err

@@ -421,3 +421,30 @@ func TestLimits(t *testing.T) {
 	assert.Equal(t, Failed, result)
 	assert.ErrorIs(t, errors.Join(set.Report.(*report).errs...), ErrTooLarge)
 }
+
+// A file whose debug information needs too much memory has the names of its table of symbols. It is not looked for again.
+func TestNamesWithoutDebugInfo(t *testing.T) {
+	binaries := t.TempDir()
+	sections := elftest.Make(elftest.Code(), elftest.Note(idA),
+		elftest.Section{Name: ".symtab", Type: 2, Link: 4, Data: elftest.Symbol(1, elftest.CodeAddress, elftest.CodeSize)},
+		elftest.Section{Name: ".strtab", Type: 3, Data: []byte("\x00name\x00")},
+		elftest.Section{Name: ".debug_info", Type: 1, Data: make([]byte, 400<<10)},
+		elftest.Section{Name: ".gopclntab", Type: 1, Data: make([]byte, 400<<10)},
+	)
+	write(t, filepath.Join(binaries, "a"), sections)
+	set := settings(t.TempDir(), Directories{binaries})
+	set.Memory = func(context.Context) (*meter.Meter, func(), error) {
+		return meter.New(0, func(total int64) error {
+			if total > 1<<18 {
+				return ErrTooLarge
+			}
+			return nil
+		}), func() {}, nil
+	}
+	s := newStore(t, set)
+	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	name, result := get(t, s, a)
+	assert.Equal(t, Found, result)
+	assert.Equal(t, "name", name)
+	assert.FileExists(t, s.cache.path(a))
+}

@@ -56,7 +56,7 @@ type Uploads struct {
 func (*Uploads) Name() string { return "uploads" }
 
 // Find opens the file, and marks it as used.
-func (u *Uploads) Find(ctx context.Context, b Binary, use func(*os.File) bool) error {
+func (u *Uploads) Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
 	if b.Kind == Go {
 		return ErrNotFound
 	}

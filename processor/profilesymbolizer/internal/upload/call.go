@@ -96,14 +96,14 @@ func (s *server) reply(w http.ResponseWriter, r *http.Request, response []byte, 
 		}
 		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
 		frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(response)))
-		_, _ = w.Write(append(frame, response...))
+		_, _ = w.Write(append(frame, response...)) // #nosec G705 -- The media type is that of gRPC.
 	case err != nil:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(c.http)
 		_ = json.NewEncoder(w).Encode(map[string]string{"code": c.name, "message": err.Error()})
 	default:
 		w.Header().Set("Content-Type", typeProto)
-		_, _ = w.Write(response)
+		_, _ = w.Write(response) // #nosec G705 -- The media type is protobuf.
 	}
 }
 
