@@ -28,78 +28,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// evaluation is the expression of an alert after 15 minutes of samples, one in 30 seconds. _x25 is 25 times no sample.
+// evaluation is the expression of an alert after samples.
 type evaluation struct {
-	alert  string
-	series []string
-	fires  bool
-}
-
-const (
-	queue   = `otelcol_exporter_queue_capacity{job="j", instance="i", exporter="e", data_type="profiles"} 100x40`
-	running = `otelcol_process_uptime{job="j", instance="i"} 0+30x40`
-)
-
-// evaluations by what they show.
-var evaluations = map[string]evaluation{
-	"the first loss": {"ProfilesLost", []string{
-		queue, `otelcol_exporter_send_failed_profile_samples{job="j", instance="i", exporter="e", error_permanent="true"} _x25 7x15`,
-	}, true},
-	"another loss": {"ProfilesLost", []string{queue, `otelcol_exporter_send_failed_profile_samples{job="j", instance="i", exporter="e"} 0+1x40`}, true},
-	"an old loss":  {"ProfilesLost", []string{queue, `otelcol_exporter_send_failed_profile_samples{job="j", instance="i", exporter="e"} 7x40`}, false},
-	"the sender got the error": {"ProfilesLost", []string{
-		`otelcol_exporter_send_failed_profile_samples{job="j", instance="i", exporter="e"} 0+1x40`, strings.Replace(queue, `"e"`, `"another"`, 1),
-	}, false},
-	"the first loss of a batch":       {"ProfilesLostInBatches", []string{`otelcol_processor_profile_deduplicator_lost_profiles{job="j", instance="i", reason="refused"} _x25 7x15`}, true},
-	"the first refusal of pprof":      {"ProfilesRejectedByTheDestination", []string{`otelcol_exporter_pprof_profiles_refused{job="j", instance="i", exporter="e", reason="invalid"} _x25 7x15`}, true},
-	"the first refusal of the pages":  {"ProfilesRejectedByTheDestination", []string{`otelcol_exporter_profile_view_profiles_refused{job="j", instance="i", exporter="e", reason="invalid"} _x25 7x15`}, true},
-	"the first failure of a disk":     {"ProfilesCannotBeWritten", []string{`otelcol_exporter_pprof_write_failures{job="j", instance="i", exporter="e", reason="full"} _x28 1x12`}, true},
-	"an old failure of a disk":        {"ProfilesCannotBeWritten", []string{`otelcol_exporter_pprof_write_failures{job="j", instance="i", exporter="e", reason="full"} _x20 1x20`}, false},
-	"the first id that was forgotten": {"RepeatedUploadsMayPass", []string{`otelcol_processor_profile_deduplicator_evicted_ids{job="j", instance="i"} _x25 7x15`}, true},
-	"a tenant at its limit": {"GatewayOverloaded", []string{
-		`otelcol_receiver_pprof_refusals{job="j", instance="i", reason="tenant_busy"} 0+10x40`, `otelcol_receiver_pprof_payloads{job="j", instance="i"} 0+20x40`,
-	}, true},
-	"no memory": {"GatewayOverloaded", []string{
-		`otelcol_receiver_pprof_refusals{job="j", instance="i", reason="memory_budget"} 0+10x40`, `otelcol_receiver_pprof_payloads{job="j", instance="i"} 0+20x40`,
-	}, true},
-	"no memory for OTLP":                  {"OTLPRequestsRefused", []string{`otelcol_extension_memory_budget_refusals{job="j", instance="i", reason="exhausted"} 0+10x40`}, true},
-	"broken uploads":                      {"UploadsRefused", []string{`otelcol_receiver_pprof_refusals{job="j", api="pprof", reason="malformed"} 0+10x40`}, true},
-	"traces of Datadog":                   {"UploadsRefused", []string{`otelcol_receiver_pprof_refusals{job="j", api="unknown", reason="unknown_path"} 0+10x40`}, false},
-	"a gateway that runs":                 {"GatewayAway", []string{running, `up{job="otelpprof"} 1x40`}, false},
-	"a gateway without answers":           {"GatewayAway", []string{running, `up{job="otelpprof"} 0x40`}, true},
-	"a queue that is three quarters full": {"QueueFillsUp", []string{queue, `otelcol_exporter_queue_size{job="j", instance="i", exporter="e", data_type="profiles"} 75x40`}, true},
-	"a queue that is half full":           {"QueueFillsUp", []string{queue, `otelcol_exporter_queue_size{job="j", instance="i", exporter="e", data_type="profiles"} 50x40`}, false},
-	"broken records of agents":            {"AgentRecordsRefused", []string{`otelcol_receiver_splunk_log_profile_refusals{job="j", instance="i", reason="malformed"} 0+10x40`}, true},
-	"one broken record of an agent":       {"AgentRecordsRefused", []string{`otelcol_receiver_splunk_log_profile_refusals{job="j", instance="i", reason="malformed"} 0+0x20 1x20`}, false},
-	"one of four targets is away": {"TargetsNotScraped", []string{
-		`otelcol_receiver_pprof_fetches{job="j", instance="i", outcome="unreachable"} 0+1x40`, `otelcol_receiver_pprof_fetches{job="j", instance="i", outcome="ok"} 0+3x40`,
-	}, true},
-	"one of ten targets is away": {"TargetsNotScraped", []string{
-		`otelcol_receiver_pprof_fetches{job="j", instance="i", outcome="unreachable"} 0+1x40`, `otelcol_receiver_pprof_fetches{job="j", instance="i", outcome="ok"} 0+9x40`,
-	}, false},
-	"targets of which the first allocations are kept": {"TargetsNotScraped", []string{`otelcol_receiver_pprof_fetches{job="j", instance="i", outcome="baseline"} 0+1x40`}, false},
-	"full batches":              {"BatchesHoldTooMuch", []string{`otelcol_processor_profile_deduplicator_refused_messages{job="j", instance="i", reason="held_bytes"} 0+1x40`}, true},
-	"batches that were full":    {"BatchesHoldTooMuch", []string{`otelcol_processor_profile_deduplicator_refused_messages{job="j", instance="i", reason="held_bytes"} 7x40`}, false},
-	"a role without pods":       {"PodsNotReadable", []string{`otelcol_extension_kubernetes_access_missing_permissions{job="j", instance="i"} 1x40`}, true},
-	"a role that is enough":     {"PodsNotReadable", []string{`otelcol_extension_kubernetes_access_missing_permissions{job="j", instance="i"} 0x40`}, false},
-	"a cluster without answers": {"ClusterAPIAway", []string{`otelcol_extension_kubernetes_access_checks{job="j", instance="i", outcome="unreachable"} 0+1x40`}, true},
-	"a cluster with one mistake": {"ClusterAPIAway", []string{
-		`otelcol_extension_kubernetes_access_checks{job="j", instance="i", outcome="unreachable"} 0+1x40`,
-		`otelcol_extension_kubernetes_access_checks{job="j", instance="i", outcome="allowed"} 0+1x40`,
-	}, false},
-	"senders without a pod": {"PodsNotFound", []string{
-		`otelcol_k8s_pod_association{job="j", instance="i", status="error", pod_identifier="k8s.pod.ip", otelcol_signal="profiles"} 0+2x40`,
-		`otelcol_k8s_pod_association{job="j", instance="i", status="success", pod_identifier="k8s.pod.ip", otelcol_signal="profiles"} 0+8x40`,
-	}, true},
-	"resources without an identifier": {"PodsNotFound", []string{
-		`otelcol_k8s_pod_association{job="j", instance="i", status="error", pod_identifier="", otelcol_signal="profiles"} 0+2x40`,
-		`otelcol_k8s_pod_association{job="j", instance="i", status="success", pod_identifier="k8s.pod.ip", otelcol_signal="profiles"} 0+8x40`,
-	}, false},
-	"three restarts": {"GatewayRestarts", []string{`otelcol_process_uptime{job="j", instance="i"} 0+30x4 0+30x4 0+30x4 0+30x30`}, true},
-	"two restarts":   {"GatewayRestarts", []string{`otelcol_process_uptime{job="j", instance="i"} 0+30x4 0+30x4 0+30x30`}, false},
-	"a gateway that was removed": {"GatewayAway", []string{
-		`otelcol_process_uptime{job="j", instance="i"} 0+30x10`, `up{job="otelpprof"} 1x10`,
-	}, true},
+	Name, Alert string
+	Series      []string
+	Fires       bool
 }
 
 // TestAlertsFire: the alerts fire for what they are for, and not for anything else.
@@ -112,24 +45,24 @@ func TestAlertsFire(t *testing.T) {
 			expressions[rule.Alert] = rule.Expr
 		}
 	}
-	firing := map[string]bool{}
+	evaluations, firing := cases[evaluation](t, "alerts.yaml"), map[string]bool{}
 	for _, tt := range evaluations {
-		firing[tt.alert] = firing[tt.alert] || tt.fires
+		firing[tt.Alert] = firing[tt.Alert] || tt.Fires
 	}
 	for alert := range expressions {
 		assert.True(t, firing[alert], "nothing shows that %s fires", alert)
 	}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute})
 	defer func() { assert.NoError(t, engine.Close()) }()
-	for name, tt := range evaluations {
-		t.Run(name, func(t *testing.T) {
-			require.Contains(t, expressions, tt.alert)
-			query, err := engine.NewInstantQuery(t.Context(), stored(t, tt.series), nil, expressions[tt.alert], time.Unix(0, 0).Add(15*time.Minute))
+	for _, tt := range evaluations {
+		t.Run(tt.Name, func(t *testing.T) {
+			require.Contains(t, expressions, tt.Alert)
+			query, err := engine.NewInstantQuery(t.Context(), stored(t, tt.Series), nil, expressions[tt.Alert], time.Unix(0, 0).Add(15*time.Minute))
 			require.NoError(t, err)
 			defer query.Close()
 			found, err := query.Exec(t.Context()).Vector()
 			require.NoError(t, err)
-			assert.Equal(t, tt.fires, len(found) > 0, "%v", found)
+			assert.Equal(t, tt.Fires, len(found) > 0, "%v", found)
 		})
 	}
 }

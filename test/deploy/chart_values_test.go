@@ -18,71 +18,22 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 )
 
-// givenValues are values for each leaf of values.yaml, and what is in the objects only with them.
-var givenValues = []struct{ values, want string }{
-	{"{" + backend + ", image: {repository: registry.example.com/collector}}", "image: registry.example.com/collector:0.1.0"},
-	{"{" + backend + ", image: {tag: 0.1.1}}", "image: ghcr.io/otelpprof/otelcol-pprof:0.1.1"},
-	{"{" + backend + ", imagePullSecrets: [{name: registry}]}", "imagePullSecrets:\n        - name: registry"},
-	{"{backend: {endpoint: 'other.svc:9317'}}", "- port: 9317"},
-	{"{backend: {endpoint: 'other.svc:9317', tls: {enabled: true}}}", "--config=/etc/otelcol-pprof/option-backend-tls.yaml"},
-	{"{backend: {endpoint: 'other.svc:9317', tls: {enabled: true, secretName: authority}}}", "{name: backend-ca, secret: {secretName: authority, defaultMode: 0440}}"},
-	{"{backend: {endpoint: 'other.svc:9317', tls: {enabled: true}, tokenSecretName: token}}", `extensions: ["memory_budget","file_storage","kubernetes_access","health_check","bearertokenauth"]`},
-	{"{profileView: {enabled: true}}", "exporters: [profile_view]"},
-	{"{" + backend + ", profileView: {enabled: true}}", "exporters: [otlp_grpc, profile_view]"},
-	{"{" + backend + ", autoscaling: {enabled: false}, gateway: {replicas: 5}}", "replicas: 5"},
-	{"{" + backend + ", gateway: {resources: {limits: {memory: 1.5Gi}}}}", "value: 1228MiB"},
-	{"{" + backend + ", gateway: {resources: {limits: {memory: 512Mi}}}}", "memory: 256Mi"},
-	{"{" + backend + ", gateway: {resources: {requests: {memory: 2Gi}}}}", "requests:\n              cpu: 500m\n              memory: 2Gi"},
-	{"{" + backend + ", gateway: {storage: 20Gi}}", "storage: 20Gi"},
-	{"{" + backend + ", gateway: {storageClass: fast}}", "storageClassName: fast"},
-	{"{" + backend + ", gateway: {config: {exporters: {otlp_grpc: {compression: zstd}}}}}", "compression: zstd"},
-	{"{" + backend + ", autoscaling: {minReplicas: 3}}", "minReplicas: 3"},
-	{"{" + backend + ", autoscaling: {maxReplicas: 30}}", "maxReplicas: 30"},
-	{"{" + backend + ", autoscaling: {targetCPUUtilizationPercentage: 50}}", "averageUtilization: 50"},
-	{"{" + backend + ", agent: {enabled: true}}", "kind: DaemonSet"},
-	{"{" + backend + ", agent: {enabled: true, scrape: {enabled: true}}}", "field: spec.nodeName=${env:NODE_NAME}"},
-	{"{" + backend + ", agent: {enabled: true, resources: {limits: {memory: 256Mi}}}}", "value: 204MiB"},
-	{"{" + backend + ", agent: {enabled: true, nodeSelector: {kubernetes.io/os: linux}}}", "nodeSelector:\n        kubernetes.io/os: linux"},
-	{"{" + backend + ", agent: {enabled: true, tolerations: [{operator: Exists}]}}", "- operator: Exists"},
-	{"{" + backend + ", agent: {enabled: true, config: {extensions: {memory_budget: {limit_percentage: 30}}}}}", "limit_percentage: 30"},
-	{"{" + backend + ", kafka: {enabled: true, brokers: 'one:9092,two:9093'}}", `name: KAFKA_BROKERS, value: "one:9092,two:9093"`},
-	{"{" + backend + ", autoscaling: {enabled: false}, kafka: {enabled: true, brokers: 'one:9092', replicas: 4}}", "replicas: 4"},
-	{"{" + backend + ", kafka: {enabled: true, brokers: 'one:9092', resources: {limits: {memory: 1Gi}}}}", "value: 819MiB"},
-	{"{" + backend + ", kafka: {enabled: true, brokers: 'one:9092', config: {exporters: {kafka: {tls: {insecure: false}}}}}}", "insecure: false"},
-	{"{" + backend + ", tls: {secretName: certificate}}", "{name: pprof, port: 4040, targetPort: pprof, appProtocol: https}"},
-	{"{" + backend + ", auth: {secretName: users}}", "{name: auth, mountPath: /etc/otelcol-pprof-auth, readOnly: true}"},
-	{"{" + backend + ", service: {type: LoadBalancer}}", "type: LoadBalancer"},
-	{"{" + backend + ", service: {annotations: {example.com/internal: 'true'}}}", "annotations:\n    example.com/internal: \"true\""},
-	{"{" + backend + ", ingress: {enabled: true, hosts: [profiles.example.com]}}", `host: "profiles.example.com"`},
-	{"{" + backend + ", ingress: {enabled: true, hosts: [a.example.com], ingressClassName: nginx}}", "ingressClassName: nginx"},
-	{"{" + backend + ", ingress: {enabled: true, hosts: [a.example.com], annotations: {example.com/size: 20m}}}", "example.com/size: 20m"},
-	{"{" + backend + ", ingress: {enabled: true, hosts: [a.example.com], tls: [{secretName: public, hosts: [a.example.com]}]}}", "secretName: public"},
-	{"{" + backend + ", httpRoute: {enabled: true, parentRefs: [{name: public}], hostnames: [a.example.com]}}", "hostnames:\n    - a.example.com"},
-	{"{" + backend + ", podAnnotations: {example.com/team: performance}}", "example.com/team: performance"},
-	{"{" + backend + ", extraEnvs: [{name: TOKEN, valueFrom: {secretKeyRef: {name: token, key: token}}}]}", "key: token"},
-	{"{" + backend + ", extraVolumes: [{name: more, secret: {secretName: more}}], extraVolumeMounts: [{name: more, mountPath: /etc/more}]}", "mountPath: /etc/more"},
-	{"{" + backend + ", nodeSelector: {pool: observability}}", "nodeSelector:\n        pool: observability"},
-	{"{" + backend + ", tolerations: [{key: dedicated, operator: Exists}]}", "key: dedicated"},
-	{"{" + backend + ", affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}}", "podAntiAffinity"},
-	{"{" + backend + ", networkPolicy: {enabled: true, monitoringNamespace: observability}}", "kubernetes.io/metadata.name: observability"},
-	{"{" + backend + ", serviceMonitor: {enabled: true, labels: {release: prometheus}}}", "release: prometheus"},
-	{"{" + backend + ", prometheusRule: {enabled: true, labels: {role: alerts}}}", "role: alerts"},
-	{"{" + backend + ", dashboard: {enabled: true, labels: {grafana: main}}}", "grafana: main"},
-}
+// chartCase has values of the chart, and a part of the objects with them, or of the error.
+type chartCase struct{ Values, Want string }
 
 // TestChartValues: Helm's linter and the client take each value, and it changes the objects. Every value is given once.
 func TestChartValues(t *testing.T) {
 	plain := strings.Join(renderChart(t, charts["gateway"]), "\n---\n")
 	unused := leaves(t)
-	for _, tt := range givenValues {
-		t.Run(tt.values, func(t *testing.T) {
-			assert.Contains(t, strings.Join(renderChart(t, tt.values), "\n---\n"), tt.want)
-			assert.NotContains(t, plain, tt.want, "the objects always have this")
-			decodeChart(t, tt.values)
-			assertLint(t, tt.values)
+	for _, tt := range cases[chartCase](t, "values.yaml") {
+		t.Run(tt.Values, func(t *testing.T) {
+			assert.Contains(t, strings.Join(renderChart(t, tt.Values), "\n---\n"), tt.Want)
+			assert.NotContains(t, plain, tt.Want, "the objects always have this")
+			decodeChart(t, tt.Values)
+			assertLint(t, tt.Values)
 		})
 		var given map[string]any
-		require.NoError(t, yaml.Unmarshal([]byte(tt.values), &given))
+		require.NoError(t, yaml.Unmarshal([]byte(tt.Values), &given))
 		for path := range unused {
 			if _, found := at(given, path); found {
 				delete(unused, path)
@@ -105,47 +56,13 @@ func assertLint(t *testing.T, values string) {
 // TestChartLint lints the chart without values.
 func TestChartLint(t *testing.T) { assertLint(t, "{}") }
 
-// refusedValues are values that are refused, and a part of the error.
-var refusedValues = map[string]string{
-	"{}": "Set backend.endpoint",
-	"{backend: {endpoint: 'backend:4317', tokenSecretName: token}}":                        "backend.tokenSecretName needs backend.tls.enabled",
-	"{backend: {endpoint: 'backend:4317', tls: {secretName: authority}}}":                  "backend.tls.secretName needs backend.tls.enabled",
-	"{backend: {endpoint: backend}}":                                                       "/backend/endpoint",
-	"{backend: {endpoint: 'https://backend:4317'}}":                                        "/backend/endpoint",
-	"{backend: 'backend:4317'}":                                                            "/backend",
-	"{" + backend + ", gatway: {replicas: 5}}":                                             "gatway",
-	"{" + backend + ", gateway: {replicsa: 5}}":                                            "replicsa",
-	"{" + backend + ", gateway: {replicas: abc}}":                                          "/gateway/replicas",
-	"{" + backend + ", gateway: {replicas: -1}}":                                           "/gateway/replicas",
-	"{" + backend + ", gateway: {goMemoryLimit: 1GiB}}":                                    "goMemoryLimit",
-	"{" + backend + ", gateway: {resources: {limits: {memory: 2GB}}}}":                     "/gateway/resources/limits/memory",
-	"{" + backend + ", gateway: {resources: {limits: {memory: 2000000000}}}}":              "/gateway/resources/limits/memory",
-	"{" + backend + ", gateway: {config: text}}":                                           "/gateway/config",
-	"{" + backend + ", agent: {enabled: 'yes'}}":                                           "/agent/enabled",
-	"{" + backend + ", agent: {scrape: {enabled: true}}}":                                  "agent.scrape.enabled needs agent.enabled",
-	"{" + backend + ", agent: {enabled: true}, auth: {secretName: users}}":                 "exclude each other",
-	"{" + backend + ", kafka: {enabled: true}}":                                            "kafka.enabled needs kafka.brokers",
-	"{" + backend + ", kafka: {enabled: true, brokers: [one]}}":                            "/kafka/brokers",
-	"{" + backend + ", kafka: {enabled: true, brokers: 'one, two'}}":                       "/kafka/brokers",
-	"{" + backend + ", ingress: {enabled: true}}":                                          "ingress.enabled needs ingress.hosts",
-	"{" + backend + ", ingress: {enabled: true, hosts: ['https://profiles.example.com']}}": "/ingress/hosts/0",
-	"{" + backend + ", httpRoute: {enabled: true}}":                                        "httpRoute.enabled needs httpRoute.parentRefs",
-	"{" + backend + ", service: {type: External}}":                                         "/service/type",
-	"{" + backend + ", imagePullSecrets: [registry]}":                                      "/imagePullSecrets/0",
-	"{" + backend + ", extraEnvs: [{value: text}]}":                                        "/extraEnvs/0",
-	"{" + backend + ", podAnnotations: {example.com/number: 1}}":                           "/podAnnotations/example.com~1number",
-	"{" + backend + ", networkPolicy: {monitoringNamespace: ''}}":                          "/networkPolicy/monitoringNamespace",
-	"{" + backend + ", serviceMonitor: {enabled: true, interval: 10s}}":                    "interval",
-	"{" + backend + ", autoscaling: {maxReplicas: 0}}":                                     "/autoscaling/maxReplicas",
-}
-
 // TestChartRefuses: a wrong value is an error that names it.
 func TestChartRefuses(t *testing.T) {
-	for values, want := range refusedValues {
-		t.Run(values, func(t *testing.T) {
-			_, err := renderFiles(t, values)
+	for _, tt := range cases[chartCase](t, "refused_values.yaml") {
+		t.Run(tt.Values, func(t *testing.T) {
+			_, err := renderFiles(t, tt.Values)
 			require.Error(t, err)
-			assert.Contains(t, strings.ReplaceAll(err.Error(), "'", ""), want)
+			assert.Contains(t, strings.ReplaceAll(err.Error(), "'", ""), tt.Want)
 		})
 	}
 	_, err := renderFiles(t, "{"+backend+", global: {}}")

@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"go.yaml.in/yaml/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -150,6 +152,16 @@ func read(t *testing.T, path ...string) string {
 	content, err := os.ReadFile(filepath.Join(append([]string{root}, path...)...))
 	require.NoError(t, err)
 	return string(content)
+}
+
+// cases reads a list of testdata.
+func cases[T any](t *testing.T, name string) (all []T) {
+	t.Helper()
+	decoder := yaml.NewDecoder(strings.NewReader(read(t, "test/deploy/testdata", name)))
+	decoder.KnownFields(true)
+	require.NoError(t, decoder.Decode(&all))
+	require.NotEmpty(t, all)
+	return all
 }
 
 // validate hands configurations, as texts, to the binary's own check, with the environment of the container.
