@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
@@ -22,6 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 func loadConfig(t *testing.T, conf *confmap.Conf) (*Config, error) {

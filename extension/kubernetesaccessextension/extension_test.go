@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -32,6 +30,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // apiServer answers reviews. denied are verb and resource, as in "list pods".

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -31,6 +29,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // A backend can neither stop an exporter for long nor fill its log.

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -32,6 +30,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // running is an OTLP receiver behind the middleware.

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/prometheus/common/config"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/discovery/dns"
@@ -30,6 +28,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // TestConfigErrors: what Prometheus refuses is refused, with the place of the entry.

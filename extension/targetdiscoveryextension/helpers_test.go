@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/discovery/targetgroup"
 	"github.com/stretchr/testify/require"
@@ -28,6 +26,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/otelpprof/otelpprof/internal/discovery"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // running is an extension that was started, and what it has passed on.

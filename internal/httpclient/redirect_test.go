@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 func TestSameHost(t *testing.T) {

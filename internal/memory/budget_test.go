@@ -14,13 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 func TestReserve(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
@@ -18,6 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // used returns the reserved bytes of the budget.

@@ -20,8 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
@@ -36,6 +34,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/connections"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 func logs() plog.Logs {

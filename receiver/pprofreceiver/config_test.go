@@ -13,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // onceAnHour is a schedule for tests that call round themselves.

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/golang/snappy"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,6 +24,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 type zeroReader struct{}

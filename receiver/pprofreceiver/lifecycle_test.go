@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
@@ -28,6 +26,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 

@@ -8,8 +8,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer"
@@ -24,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 

@@ -16,12 +16,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 const root = "../.."

@@ -14,11 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/google/pprof/profile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // hostileTargets is how many of the targets that are scraped answer with what is hostile. One more is honest.

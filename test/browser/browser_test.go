@@ -23,8 +23,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,6 +30,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/npm"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/requirement"

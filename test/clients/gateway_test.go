@@ -14,14 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/npm"
 )
 

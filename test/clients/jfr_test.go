@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/grafana/jfr-parser/parser"
 	"github.com/grafana/jfr-parser/parser/types"
 	library "github.com/grafana/jfr-parser/pprof"
@@ -23,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/jfr"

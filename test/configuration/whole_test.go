@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,6 +24,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // object is a part of a JSON schema.

@@ -13,12 +13,12 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 const root = "../.."

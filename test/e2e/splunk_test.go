@@ -16,14 +16,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/npm"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )

@@ -21,8 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,6 +32,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )

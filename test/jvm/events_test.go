@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // jdks returns the directories of the programs of all JDKs: of the one in PATH, and of those that Linux distributions install. Without a

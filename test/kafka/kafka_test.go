@@ -14,11 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
-	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
-	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
-
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,6 +25,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/pprof"

@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // Readme returns the README of the component whose test runs.

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // plant creates a directory for a store, a second directory that must not change, and symbolic links between them.

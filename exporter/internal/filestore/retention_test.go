@@ -20,10 +20,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // age sets the time of a file to the given duration ago.

@@ -16,11 +16,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 func TestMain(m *testing.M) {

@@ -19,10 +19,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // Capture is a request, or a response, of a real profiler client, as it stood on the wire.

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,6 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/pprof"

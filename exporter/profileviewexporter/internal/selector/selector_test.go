@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 func TestMatches(t *testing.T) {

@@ -13,11 +13,10 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"

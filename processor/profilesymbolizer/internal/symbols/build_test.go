@@ -13,11 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 )
 

@@ -13,10 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
