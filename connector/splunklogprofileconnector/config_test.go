@@ -4,36 +4,23 @@
 package splunklogprofileconnector
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/connector/connectortest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
+	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
-func loadConfig(t *testing.T, conf *confmap.Conf) (*Config, error) {
-	t.Helper()
-	cfg := createDefaultConfig().(*Config)
-	if err := conf.Unmarshal(cfg); err != nil {
-		return nil, err
-	}
-	return cfg, confmap.Validate(cfg)
-}
-
 func TestConfig(t *testing.T) {
-	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", "config.yaml")))(t)
 	for name, want := range map[string]*Config{
 		"splunk_log_profile": {Config: splunkrecords.NewDefaultConfig()},
 		"splunk_log_profile/all": {Config: splunkrecords.Config{
@@ -47,22 +34,11 @@ func TestConfig(t *testing.T) {
 			IncludeOriginalPayload: true,
 		}},
 	} {
-		sub := must.Get(conf.Sub(name))(t)
-		cfg := must.Get(loadConfig(t, sub))(t)
-		assert.Equal(t, want, cfg, name)
+		assert.Equal(t, want, configtest.Named(t, createDefaultConfig().(*Config), name), name)
 	}
 }
 
-func TestRefusedConfig(t *testing.T) {
-	for want, values := range map[string]map[string]any{
-		"samples must be above 0, is -1":                         {"limits": map[string]any{"samples": -1}},
-		`sample_shape must be combined or per_event, is "other"`: {"sample_shape": "other"},
-		"protocols": {"protocols": map[string]any{}},
-	} {
-		_, err := loadConfig(t, confmap.NewFromStringMap(values))
-		assert.ErrorContains(t, err, want)
-	}
-}
+func TestRefusedConfig(t *testing.T) { configtest.CheckRefused(t, createDefaultConfig) }
 
 func TestLifecycle(t *testing.T) {
 	set := connectortest.NewNopSettings(metadata.Type)

@@ -28,6 +28,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
@@ -217,25 +218,11 @@ func TestPermissionsReplace(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	many := slices.Repeat([]any{"get"}, maxReviews+1)
-	for says, settings := range map[string]map[string]any{
-		"interval must be above 0, is 0s":  {"interval": 0},
-		"token_file is empty":              {"token_file": ""},
-		"ca_file is empty":                 {"ca_file": ""},
-		`endpoint is "http://a"`:           {"endpoint": "http://a"},
-		"permissions is empty":             {"permissions": []any{}},
-		"permissions[0]::resource":         {"permissions": []any{map[string]any{"verbs": []any{"get"}}}},
-		"permissions[0]::verbs is empty":   {"permissions": []any{map[string]any{"resource": "pods"}}},
-		"permissions has 101 verbs in all": {"permissions": []any{map[string]any{"resource": "pods", "verbs": many}}},
-		"intervall is not an option":       {"intervall": "1m"},
-	} {
-		cfg := createDefaultConfig().(*Config)
-		err := confmap.NewFromStringMap(settings).Unmarshal(cfg)
-		if err == nil {
-			err = cfg.Validate()
-		}
-		assert.ErrorContains(t, err, says)
-	}
+	configtest.CheckRefused(t, createDefaultConfig)
+	_, err := configtest.Load(createDefaultConfig(), confmap.NewFromStringMap(map[string]any{
+		"permissions": []any{map[string]any{"resource": "pods", "verbs": slices.Repeat([]any{"get"}, maxReviews+1)}},
+	}))
+	assert.ErrorContains(t, err, "permissions has 101 verbs in all")
 }
 
 func TestLifecycle(t *testing.T) {

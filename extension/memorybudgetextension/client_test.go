@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/extension"
@@ -28,6 +27,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
@@ -121,24 +121,7 @@ func TestDefaultConfig(t *testing.T) {
 	assert.Equal(t, int64(100<<20), cfg.limit())
 }
 
-func TestValidate(t *testing.T) {
-	for says, settings := range map[string]map[string]any{
-		"limit_mib must be 0 to 1073741824, is -1":  {"limit_mib": -1},
-		"limit_percentage must be 1 to 100, is 0":   {"limit_percentage": 0},
-		"limit_percentage must be 1 to 100, is 101": {"limit_percentage": 101},
-		"wait must not be negative, is -1s":         {"wait": "-1s"},
-		"max_inflated_mib must be 1 to 1023, is 0":  {"max_inflated_mib": 0},
-		"receive_timeout must be above 0, is 0s":    {"receive_timeout": 0},
-		`limitss is not an option`:                  {"limitss": 1},
-	} {
-		cfg := createDefaultConfig().(*Config)
-		err := confmap.NewFromStringMap(settings).Unmarshal(cfg)
-		if err == nil {
-			err = cfg.Validate()
-		}
-		assert.ErrorContains(t, err, says)
-	}
-}
+func TestValidate(t *testing.T) { configtest.CheckRefused(t, createDefaultConfig) }
 
 func TestLifecycle(t *testing.T) {
 	lifecycletest.Check(t, func() (extension.Extension, error) {

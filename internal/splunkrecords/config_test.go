@@ -67,19 +67,6 @@ func TestNoLinkLabels(t *testing.T) {
 	assert.Empty(t, cfg.options().LinkLabels)
 }
 
-func TestRefusedConfigurations(t *testing.T) {
-	for want, values := range map[string]map[string]any{
-		`sample_shape must be combined or per_event, is "split"`: {"sample_shape": "split"},
-		"link_labels[1].trace must be set":                       {"link_labels": []any{map[string]any{"trace": "a"}, map[string]any{"span": "b"}}},
-		"body_bytes must be above 0, is 0":                       {"limits": map[string]any{"body_bytes": 0}},
-		"inflated_bytes must be above 0, is -1":                  {"limits": map[string]any{"inflated_bytes": -1}},
-		"samples must be above 0, is 0":                          {"limits": map[string]any{"samples": 0}},
-	} {
-		_, err := load(t, values)
-		assert.ErrorContains(t, err, want)
-	}
-}
-
 // TestDocumentedDefaults: the README of the receiver, to which that of the connector refers, has the right defaults.
 func TestDocumentedDefaults(t *testing.T) {
 	cfg := NewDefaultConfig()

@@ -5,8 +5,6 @@ package pprofreceiver
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -16,9 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/confmap/confmaptest"
-	"go.yaml.in/yaml/v3"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
@@ -27,19 +24,12 @@ import (
 
 // load reads a configuration as the Collector does.
 func load(conf *confmap.Conf) (*Config, error) {
-	cfg := createDefaultConfig().(*Config)
-	if err := conf.Unmarshal(cfg); err != nil {
-		return nil, err
-	}
-	return cfg, confmap.Validate(cfg)
+	return configtest.Load(createDefaultConfig().(*Config), conf)
 }
 
 func loadFile(t *testing.T, name string) *Config {
 	t.Helper()
-	conf := must.Get(confmaptest.LoadConf(filepath.Join("testdata", "config.yaml")))(t)
-	sub := must.Get(conf.Sub(name))(t)
-	cfg := must.Get(load(sub))(t)
-	return cfg
+	return configtest.Named(t, createDefaultConfig().(*Config), name)
 }
 
 func TestDefaultConfig(t *testing.T) {
@@ -134,31 +124,11 @@ func TestLoadNoLinks(t *testing.T) {
 	assert.Empty(t, options.LinkLabels)
 }
 
-func TestLoadBad(t *testing.T) {
-	text := must.Get(os.ReadFile(filepath.Join("testdata", "bad_config.yaml")))(t)
-	var cases []struct {
-		Want  string         `yaml:"want"`
-		Pprof map[string]any `yaml:"pprof"`
-	}
-	require.NoError(t, yaml.Unmarshal(text, &cases))
-	require.NotEmpty(t, cases)
-	for _, c := range cases {
-		t.Run(c.Want, func(t *testing.T) {
-			_, err := load(confmap.NewFromStringMap(c.Pprof))
-			require.ErrorContains(t, err, c.Want)
-		})
-	}
-}
-
-func readme(t *testing.T) string {
-	t.Helper()
-	text := must.Get(os.ReadFile("README.md"))(t)
-	return string(text)
-}
+func TestLoadBad(t *testing.T) { configtest.CheckRefused(t, createDefaultConfig) }
 
 // TestReadmeSnippets loads every YAML block.
 func TestReadmeSnippets(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(configtest.Readme(t), -1)
 	require.NotEmpty(t, blocks)
 	for i, block := range blocks {
 		retrieved := must.Get(confmap.NewRetrievedFromYAML([]byte(block[1])))(t)
@@ -174,7 +144,7 @@ func TestReadmeSnippets(t *testing.T) {
 
 // TestReadmeNamesEveryFormat: the README has each format that a request can name.
 func TestReadmeNamesEveryFormat(t *testing.T) {
-	text := readme(t)
+	text := configtest.Readme(t)
 	for _, name := range format.Names() {
 		assert.Contains(t, text, "`"+name+"`")
 	}
@@ -182,7 +152,7 @@ func TestReadmeNamesEveryFormat(t *testing.T) {
 
 // TestReadmeNamesEveryOption: the README has each option, with its default if that is a number or text.
 func TestReadmeNamesEveryOption(t *testing.T) {
-	text := readme(t)
+	text := configtest.Readme(t)
 	cfg := createDefaultConfig().(*Config)
 	for _, section := range []any{
 		*cfg, cfg.Limits, cfg.LinkLabels[0], *cfg.Server.Get(), cfg.Server.Get().APIs,
@@ -213,7 +183,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 
 // TestReadmeNamesEveryAnswer: the table of answers has a row for each class.
 func TestReadmeNamesEveryAnswer(t *testing.T) {
-	text := readme(t)
+	text := configtest.Readme(t)
 	for _, answer := range refusal.Answers {
 		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\|[^|]*\| %d[^|]*\| .%s. \|`, answer.Status, answer.Reason))
 		assert.True(t, row.MatchString(text), "no row of %s", answer.Reason)

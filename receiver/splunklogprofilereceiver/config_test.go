@@ -4,39 +4,27 @@
 package splunklogprofilereceiver
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
+	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 )
 
-func load(t *testing.T, conf *confmap.Conf) (*Config, error) {
-	t.Helper()
-	cfg := createDefaultConfig()
-	if err := conf.Unmarshal(&cfg); err != nil {
-		return nil, err
-	}
-	return cfg.(*Config), confmap.Validate(cfg)
+func load(conf *confmap.Conf) (*Config, error) {
+	return configtest.Load(createDefaultConfig().(*Config), conf)
 }
 
 func loadNamed(t *testing.T, name string) *Config {
 	t.Helper()
-	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
-	require.NoError(t, err)
-	sub, err := conf.Sub(name)
-	require.NoError(t, err)
-	cfg, err := load(t, sub)
-	require.NoError(t, err)
-	return cfg
+	return configtest.Named(t, createDefaultConfig().(*Config), name)
 }
 
 // TestDefaultConfig: agents with default settings can connect.
@@ -81,19 +69,7 @@ func TestFullConfig(t *testing.T) {
 	}, cfg.Config)
 }
 
-func TestRefusedConfig(t *testing.T) {
-	for want, values := range map[string]map[string]any{
-		"protocols: must specify at least one protocol": {"protocols": map[string]any{}},
-		`other_logs must be drop or reject, is "keep"`:  {"other_logs": "keep"},
-		"samples must be above 0, is 0":                 {"limits": map[string]any{"samples": 0}},
-		"link_labels[0].trace must be set":              {"link_labels": []any{map[string]any{"span": "b"}}},
-		"udp":                                           {"protocols": map[string]any{"udp": nil}},
-		"limit_samples":                                 {"limit_samples": 5},
-	} {
-		_, err := load(t, confmap.NewFromStringMap(values))
-		assert.ErrorContains(t, err, want)
-	}
-}
+func TestRefusedConfig(t *testing.T) { configtest.CheckRefused(t, createDefaultConfig) }
 
 // TestMetadataFromResource holds that profiles of log records, and those that come as OTLP, are parted by service.
 func TestMetadataFromResource(t *testing.T) {

@@ -53,7 +53,7 @@ func run(t *testing.T, next pipelines, values map[string]any) *running {
 		"grpc": map[string]any{"endpoint": addresses[0]}, "http": map[string]any{"endpoint": addresses[1]},
 	}})
 	require.NoError(t, conf.Merge(confmap.NewFromStringMap(values)))
-	cfg := must.Get(load(t, conf))(t)
+	cfg := must.Get(load(conf))(t)
 
 	r := &running{grpc: addresses[0], http: addresses[1], telemetry: componenttest.NewTelemetry()}
 	parts := createAll(t, cfg, next, r.telemetry.NewTelemetrySettings())

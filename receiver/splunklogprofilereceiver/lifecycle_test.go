@@ -45,7 +45,7 @@ func configured(t *testing.T) (cfg *Config, addresses []string) {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
-	cfg, err = load(t, confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{
+	cfg, err = load(confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{
 		"grpc": map[string]any{"endpoint": addresses[0]}, "http": map[string]any{"endpoint": addresses[1]},
 	}}))
 	require.NoError(t, err)

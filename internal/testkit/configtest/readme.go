@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package deliverytest
+package configtest
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func CheckOptions(t *testing.T, section any, path string) {
 
 // defaultText returns a regular expression for the start of the default in its column.
 func defaultText(field reflect.StructField, value reflect.Value) string {
-	if configcheck.IsSize(field) && value.Int() >= 1<<20 {
+	if configcheck.IsSize(field) && value.Int() >= 1<<20 && value.Int()%(1<<20) == 0 {
 		return strconv.FormatInt(value.Int()>>20, 10) + "MiB \\|"
 	}
 	if duration, isDuration := reflect.TypeAssert[time.Duration](value); isDuration && duration != 0 {
