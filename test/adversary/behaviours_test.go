@@ -4,6 +4,7 @@
 package adversary
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ func behaviours() []body {
 		{name: "pages-of-another-host", to: pages, attack: rebind},
 		{name: "slow-senders", to: pprofServer, attack: stall("/v1/pprof", "application/octet-stream")},
 		{name: "slow-senders-of-otlp", to: otlpHTTP, attack: stall(profilesPath, "application/x-protobuf")},
+		{name: "slow-senders-of-grpc", to: otlpGRPC, attack: stallCalls},
 		{
 			name: "repeated-id-in-a-held-batch", to: pprofServer, only: "gateway", away: true, path: "/v1/pprof?service.name=hostile",
 			settings: fullQueue, wire: func() []byte { return gzipped(smallProfile()) }, attack: repeatID,
@@ -200,6 +202,28 @@ func stall(path, contentType string) attack {
 		senders.Wait()
 		return &answers
 	}
+}
+
+// stallCalls sends half of the largest message over gRPC, and then nothing.
+func stallCalls(ctx context.Context, p *process, _ []byte, times int) *tally {
+	var answers tally
+	var senders sync.WaitGroup
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	message := grpcMessage(false, make([]byte, 4<<20))
+	for range times {
+		senders.Go(func() {
+			rest, sender := io.Pipe()
+			defer sender.Close()
+			status, text := stream(ctx, "http://"+p.listening(otlpGRPC)+profilesCall, grpcHeaders(""), io.MultiReader(bytes.NewReader(message[:len(message)/2]), rest))
+			if status == noAnswer {
+				status = "stalled"
+			}
+			answers.add(status, text)
+		})
+	}
+	senders.Wait()
+	return &answers
 }
 
 // fullQueue is a queue that a few small batches fill, whose senders are told of success before.

@@ -104,7 +104,11 @@ const (
 
 // request posts a body and returns the status of HTTP or gRPC.
 func request(ctx context.Context, url string, headers []string, wire []byte) (status, text string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(wire))
+	return stream(ctx, url, headers, bytes.NewReader(wire))
+}
+
+func stream(ctx context.Context, url string, headers []string, body io.Reader) (status, text string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
 	if err != nil {
 		return err.Error(), ""
 	}
