@@ -5,6 +5,7 @@ package memorybudgetextension
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -47,6 +48,15 @@ var (
 	_ extensionmiddleware.GRPCClient = (*memoryBudget)(nil)
 )
 
+// NewFactory returns the factory of the extension.
+func NewFactory() extension.Factory {
+	return extension.NewFactory(metadata.Type, createDefaultConfig, create, metadata.ExtensionStability)
+}
+
+func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
+	return newMemoryBudget(cfg.(*Config), set.TelemetrySettings)
+}
+
 func newMemoryBudget(cfg *Config, set component.TelemetrySettings) (*memoryBudget, error) {
 	builder, err := metadata.NewTelemetryBuilder(set)
 	if err != nil {
@@ -69,22 +79,17 @@ func (m *memoryBudget) MemoryBudget() *memory.Budget { return m.budget }
 // Start logs the size of the budget and registers the metrics.
 func (m *memoryBudget) Start(context.Context, component.Host) error {
 	m.logger.Info("Memory budget of requests", zap.Int64("bytes", m.budget.Size()))
-	for _, observe := range []struct {
-		register func(metric.Int64Callback) error
-		value    func() int64
-	}{
-		{m.telemetry.RegisterExtensionMemoryBudgetSizeCallback, m.budget.Size},
-		{m.telemetry.RegisterExtensionMemoryBudgetReservedCallback, func() int64 { used, _ := m.budget.Used(); return used }},
-	} {
-		err := observe.register(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(observe.value())
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	return errors.Join(
+		m.telemetry.RegisterExtensionMemoryBudgetSizeCallback(observing(m.budget.Size)),
+		m.telemetry.RegisterExtensionMemoryBudgetReservedCallback(observing(func() int64 { used, _ := m.budget.Used(); return used })),
+	)
+}
+
+func observing(value func() int64) metric.Int64Callback {
+	return func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(value())
+		return nil
 	}
-	return nil
 }
 
 // Ready and NotReady are those of extensioncapabilities.PipelineWatcher. Ready is called when the pipelines run.

@@ -84,7 +84,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.
 	if err != nil {
 		return nil, err
 	}
-	counted, err := m.count(r, mediaType, plain)
+	counted, err := countBody(r, mediaType, plain)
 	if err != nil {
 		return nil, err
 	}
@@ -115,35 +115,33 @@ func (m *memoryBudget) inflate(r *http.Request, body []byte, request *memory.Arr
 	}
 }
 
-// count returns how many bytes the unmarshalled body needs.
-func (m *memoryBudget) count(r *http.Request, mediaType string, body []byte) (int64, error) {
+// byPath has the signals by the ends of their paths.
+var byPath = []struct {
+	suffix string
+	signal otlpwire.Signal
+}{{"/logs", otlpwire.Logs}, {"/traces", otlpwire.Traces}, {"/metrics", otlpwire.Metrics}, {profilesPath, otlpwire.Profiles}}
+
+// countBody returns how many bytes the unmarshalled body needs. If the path does not tell the signal, it is the most of all signals.
+func countBody(r *http.Request, mediaType string, body []byte) (most int64, err error) {
 	if mediaType == jsonType {
 		return otlpwire.CountJSON(body)
 	}
-	for suffix, signal := range map[string]otlpwire.Signal{
-		"/logs": otlpwire.Logs, "/traces": otlpwire.Traces, "/metrics": otlpwire.Metrics, profilesPath: otlpwire.Profiles,
-	} {
-		if strings.HasSuffix(r.URL.Path, suffix) {
-			return otlpwire.Count(signal, body)
+	for _, one := range byPath {
+		if strings.HasSuffix(r.URL.Path, one.suffix) {
+			return otlpwire.Count(one.signal, body)
 		}
 	}
-	return m.countAny(body)
-}
-
-// countAny counts a body whose path does not tell the signal. It returns the largest count of all signals.
-func (m *memoryBudget) countAny(body []byte) (most int64, err error) {
-	for _, signal := range []otlpwire.Signal{otlpwire.Logs, otlpwire.Traces, otlpwire.Metrics, otlpwire.Profiles} {
-		var counted int64
-		counted, err = otlpwire.Count(signal, body)
-		if errors.Is(err, otlpwire.ErrTooDeep) {
-			return 0, err
+	for _, one := range byPath {
+		counted, failed := otlpwire.Count(one.signal, body)
+		if errors.Is(failed, otlpwire.ErrTooDeep) {
+			return 0, failed
 		}
-		most = max(most, counted)
+		most, err = max(most, counted), failed
 	}
-	if most == 0 {
-		return 0, err
+	if most > 0 {
+		err = nil
 	}
-	return most, nil
+	return most, err
 }
 
 // refuseHTTP answers a request that is refused.

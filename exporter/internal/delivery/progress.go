@@ -39,33 +39,32 @@ type Progress struct {
 	handled  map[Position]struct{}
 	refusals []*Refusal
 	message  *memory.Reservation
-	parts    []*memory.Reservation
+	// working is the memory of the work, beside the message.
+	working *memory.Reservation
 }
 
 // Begin begins the work on the request of ctx. The caller must call Release.
 func Begin(ctx context.Context, pd pprofile.Profiles) *Progress {
-	return &Progress{pd: pd, handled: map[Position]struct{}{}, message: memory.FromContext(ctx)}
+	message := memory.FromContext(ctx)
+	return &Progress{pd: pd, handled: map[Position]struct{}{}, message: message, working: message.Split(0)}
 }
 
 // Part returns a function that reserves the memory of one part of the work on the request, beside the message: for the tables of the
 // encoder, for a compressed pprof, or for the body of a request. Its argument is the size of the whole part. Its error wraps
 // [pprof.ErrTooLarge] if that much can never be free beside the message and the other parts. Any other error is retryable.
 func (p *Progress) Part(ctx context.Context) func(bytes int64) error {
-	part := p.message.Split(0)
-	p.parts = append(p.parts, part)
+	part := int64(0)
 	return func(bytes int64) error {
-		total := p.message.Bytes() + bytes
-		for _, other := range p.parts {
-			if other != part {
-				total += other.Bytes()
-			}
-		}
+		working := p.working.Bytes() - part + bytes
+		total := p.message.Bytes() + working
 		if limit := p.message.Limit(total); total > limit {
 			return fmt.Errorf("%w: %w: the message and the work on it need %d bytes, a request may have %d",
 				pprof.ErrTooLarge, memory.ErrTooLarge, total, limit)
 		}
-		err := part.Resize(ctx, bytes)
-		if errors.Is(err, memory.ErrTooLarge) {
+		err := p.working.Resize(ctx, working)
+		if err == nil {
+			part = bytes
+		} else if errors.Is(err, memory.ErrTooLarge) {
 			err = fmt.Errorf("%w: %w", pprof.ErrTooLarge, err)
 		}
 		return err
@@ -73,11 +72,7 @@ func (p *Progress) Part(ctx context.Context) func(bytes int64) error {
 }
 
 // Release releases the memory of all parts. That of the message stays reserved.
-func (p *Progress) Release() {
-	for _, part := range p.parts {
-		part.Release()
-	}
-}
+func (p *Progress) Release() { p.working.Release() }
 
 // Done records that profiles were delivered.
 func (p *Progress) Done(positions ...Position) {
