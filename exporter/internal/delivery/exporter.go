@@ -166,7 +166,7 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 			r.services[serviceOf(pd, i)] += scope.Profiles().Len()
 		}
 	}
-	e.telemetry.Refused(ctx, r)
+	e.telemetry.refused(ctx, r)
 	return consumererror.NewPermanent(err)
 }
 

@@ -103,7 +103,7 @@ func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
 	} else if len(p.refusals) > 0 {
 		failure = permanent(p.refusals)
 	}
-	t.Refused(ctx, p.refusals...)
+	t.refused(ctx, p.refusals...)
 	return failure
 }
 

@@ -59,8 +59,8 @@ func (t *Telemetry) Wrote(ctx context.Context, profiles, samples int, lost pprof
 	t.counters.PartsLost.Add(ctx, int64(lost.Timestamps), t.lostTimestamps)
 }
 
-// Refused counts and logs refused profiles.
-func (t *Telemetry) Refused(ctx context.Context, refusals ...*Refusal) {
+// refused counts and logs refused profiles.
+func (t *Telemetry) refused(ctx context.Context, refusals ...*Refusal) {
 	for _, r := range refusals {
 		t.counters.ProfilesRefused.Add(ctx, int64(r.Profiles), t.Because(r.Reason))
 		for service, profiles := range r.services {

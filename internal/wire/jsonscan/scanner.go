@@ -185,7 +185,7 @@ func (s *Scanner) escape() bool {
 		return bytes.IndexByte([]byte(`"\/bfnrt`), s.Text[s.At]) >= 0
 	}
 	for range 4 {
-		if s.At++; s.At >= len(s.Text) || HexValue(s.Text[s.At]) < 0 {
+		if s.At++; s.At >= len(s.Text) || hexValue(s.Text[s.At]) < 0 {
 			return false
 		}
 	}
@@ -228,8 +228,8 @@ func (s *Scanner) digits() bool {
 	return s.At > start
 }
 
-// HexValue is the value of a hexadecimal digit, negative if it is none.
-func HexValue(c byte) int {
+// hexValue is the value of a hexadecimal digit, negative if it is none.
+func hexValue(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')

@@ -141,7 +141,7 @@ func (f *Filter) decide(r *store.Resource) (u undecided) {
 func (f *Filter) Column(p *store.Profile, column int) bool {
 	undecided := f.resource(p.Resource).columns
 	for i := range f.selectors {
-		if undecided&(1<<i) != 0 && !f.selectors[i].Matches(PrivateLabel(p, column, f.selectors[i].Key)) {
+		if undecided&(1<<i) != 0 && !f.selectors[i].Matches(privateLabel(p, column, f.selectors[i].Key)) {
 			return false
 		}
 	}
@@ -206,7 +206,7 @@ func LabelValues(table *symbols.Table, labels uint32, key string) (values []stri
 
 // The labels that say what a profile measures.
 const (
-	LabelProfileType = "__profile_type__"
+	labelProfileType = "__profile_type__"
 	labelName        = "__name__"
 	labelType        = "__type__"
 	labelUnit        = "__unit__"
@@ -216,13 +216,13 @@ const (
 )
 
 // PrivateLabels are the names of these labels.
-var PrivateLabels = []string{labelName, labelPeriodType, labelPeriodUnit, LabelProfileType, labelService, labelType, labelUnit}
+var PrivateLabels = []string{labelName, labelPeriodType, labelPeriodUnit, labelProfileType, labelService, labelType, labelUnit}
 
-// PrivateLabel returns the value of such a label for a sample type of a profile.
-func PrivateLabel(p *store.Profile, column int, name string) string {
+// privateLabel returns the value of such a label for a sample type of a profile.
+func privateLabel(p *store.Profile, column int, name string) string {
 	c := &p.Columns[column]
 	switch name {
-	case LabelProfileType:
+	case labelProfileType:
 		return c.ID
 	case labelName:
 		return p.Name
@@ -245,5 +245,5 @@ func Label(p *store.Profile, column int, name string) string {
 	if value, found := p.Resource.Label(name); found {
 		return value
 	}
-	return PrivateLabel(p, column, name)
+	return privateLabel(p, column, name)
 }

@@ -73,12 +73,12 @@ type Column struct {
 // farFromArrival is the maximum difference between the end of a profile and its arrival. A profile above it is found at both times.
 const farFromArrival = 10 * time.Minute
 
-// IsFar returns whether the time of the profile is far from its arrival.
-func (p *Profile) IsFar() bool { return p.Arrived.Sub(p.End).Abs() > farFromArrival }
+// isFar returns whether the time of the profile is far from its arrival.
+func (p *Profile) isFar() bool { return p.Arrived.Sub(p.End).Abs() > farFromArrival }
 
 // span returns the time of the profile: its own, or that of its arrival if it is relative and the profile is far from it.
 func (p *Profile) span(relative bool) (begin, end time.Time) {
-	if relative && p.IsFar() {
+	if relative && p.isFar() {
 		end = p.Arrived.Round(0)
 		return end.Add(-p.End.Sub(p.Begin)), end
 	}
@@ -90,17 +90,7 @@ func (p *Profile) Within(start, end time.Time) (at time.Time, found bool) {
 	if !p.Begin.Before(start) && !p.Begin.After(end) {
 		return p.Begin, true
 	}
-	return p.Arrived, p.IsFar() && !p.Arrived.Before(start) && !p.Arrived.After(end)
-}
-
-// ColumnOf returns the position of the sample type with an ID, or -1.
-func (h *Head) ColumnOf(id string) int {
-	for i := range h.Columns {
-		if h.Columns[i].ID == id {
-			return i
-		}
-	}
-	return -1
+	return p.Arrived, p.isFar() && !p.Arrived.Before(start) && !p.Arrived.After(end)
 }
 
 // The memory of a profile, a head and a resource beside their texts, with their parts of the maps and lists of the store.
@@ -130,7 +120,7 @@ const CommentPrefix = "otelpprof profile_view "
 func headOf(p *pprofwire.Profile, profileType string) *Head {
 	text := func(index uint32) string { return strings.ToValidUTF8(string(p.String(index)), "\uFFFD") }
 	h := &Head{
-		Kind: Segment(series.Kind(profileType), unknownType), Type: Segment(profileType, unknownType),
+		Kind: segment(series.Kind(profileType), unknownType), Type: segment(profileType, unknownType),
 		Period: p.Period, DefaultType: text(p.DefaultSampleType),
 		DropFrames: text(p.DropFrames), KeepFrames: text(p.KeepFrames), DocURL: text(p.DocURL),
 	}
@@ -179,7 +169,7 @@ type Resource struct {
 
 // NewResource returns the resource with these attributes.
 func NewResource(tenant string, attributes pcommon.Map) *Resource {
-	r := &Resource{Tenant: tenant, Service: Segment(attributevalue.Service(attributes), attributevalue.UnknownService)}
+	r := &Resource{Tenant: tenant, Service: segment(attributevalue.Service(attributes), attributevalue.UnknownService)}
 	for key, value := range attributes.All() {
 		r.Attributes = append(r.Attributes, series.Label{Name: key, Value: attributevalue.Text(value)})
 	}
@@ -230,8 +220,8 @@ const (
 	maxSegment = 512
 )
 
-// Segment returns a name that can be a part of a path. Browsers resolve "." and "..", so these get an underscore. Long names are cut.
-func Segment(name, unknown string) string {
+// segment returns a name that can be a part of a path. Browsers resolve "." and "..", so these get an underscore. Long names are cut.
+func segment(name, unknown string) string {
 	switch name {
 	case "":
 		return unknown

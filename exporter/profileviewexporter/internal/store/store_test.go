@@ -206,7 +206,7 @@ func TestWithoutMemory(t *testing.T) {
 }
 
 func TestSegment(t *testing.T) {
-	assert.Equal(t, []string{"u", "._", ".._", "a"}, []string{Segment("", "u"), Segment(".", "u"), Segment("..", "u"), Segment("a", "u")})
+	assert.Equal(t, []string{"u", "._", ".._", "a"}, []string{segment("", "u"), segment(".", "u"), segment("..", "u"), segment("a", "u")})
 }
 
 // TestHead checks which profiles are of CPU time, and which of them go build accepts.

@@ -125,11 +125,11 @@ func (b *Builder) CheckText(length int) {
 func (b *Builder) text(s []byte) []byte {
 	b.CheckText(len(s))
 	if utf8.Valid(s) {
-		b.Need(textFactor * int64(len(s)))
+		b.need(textFactor * int64(len(s)))
 		return s
 	}
 	b.stats.Repairs.InvalidUTF8++
-	b.Need(3 * textFactor * int64(len(s)))
+	b.need(3 * textFactor * int64(len(s)))
 	b.repaired = b.repaired[:0]
 	for run := false; len(s) > 0 && b.err == nil; {
 		r, size := utf8.DecodeRune(s)
@@ -159,7 +159,7 @@ func (b *Builder) addString(s []byte) int32 {
 // Function returns the index of the function with this name in this file.
 func (b *Builder) Function(name, file []byte) int32 {
 	f := dictionary.Function{Name: b.addString(b.normalized(name)), Filename: b.addString(file)}
-	b.Need(entryBytes)
+	b.need(entryBytes)
 	if b.err != nil {
 		return 0
 	}
@@ -186,7 +186,7 @@ func (b *Builder) Location(l dictionary.Location, lines []dictionary.Line, attri
 	if len(lines) > pprof.MaxLinesPerLocation {
 		b.Fail(TooLarge("lines of a location", len(lines), pprof.MaxLinesPerLocation))
 	}
-	b.Need(entryBytes + lineBytes*int64(len(lines)) + listItemBytes*int64(len(attributes)))
+	b.need(entryBytes + lineBytes*int64(len(lines)) + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
 		return 0
 	}
@@ -201,7 +201,7 @@ func (b *Builder) NamedLocation(name []byte) int32 {
 // Mapping returns the index of a mapping of which only the file is known. The attributes must be sorted.
 func (b *Builder) Mapping(file []byte, attributes ...int32) int32 {
 	m := dictionary.Mapping{Filename: b.addString(file)}
-	b.Need(entryBytes + listItemBytes*int64(len(attributes)))
+	b.need(entryBytes + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
 		return 0
 	}
@@ -224,7 +224,7 @@ func (b *Builder) Stack(locations []int32, rootFirst bool) int32 {
 	if limit := b.options.Limits.InflatedBytes; b.frames > limit {
 		b.Fail(TooLarge("locations of all samples", b.frames, limit))
 	}
-	b.Need(entryBytes + frameBytes*int64(len(locations)))
+	b.need(entryBytes + frameBytes*int64(len(locations)))
 	if !b.CheckDepth(len(locations)) {
 		return 0
 	}
@@ -255,7 +255,7 @@ func (b *Builder) TrueAttribute(key string) int32 {
 }
 
 func (b *Builder) attribute(key string, add func(key int32) int32) int32 {
-	b.Need(dictionary.AttributeBytes + int64(len(key)))
+	b.need(dictionary.AttributeBytes + int64(len(key)))
 	if b.err != nil {
 		return 0
 	}

@@ -16,7 +16,7 @@ import (
 // equal sources get equal profile ids. On an error, the message is empty.
 func (b *Builder) finish() (pprofile.Profiles, pprof.DecodeStats, error) {
 	pd := pprofile.NewProfiles()
-	b.Need(0)
+	b.need(0)
 	if b.err == nil {
 		b.write(pd)
 	}

@@ -25,7 +25,7 @@ type JSON struct {
 
 // NewJSON returns a JSON that reads a decompressed payload.
 func NewJSON(b *Builder, plain []byte) JSON {
-	return JSON{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: text.ErrMalformed, Continue: b.Continue}}
+	return JSON{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: text.ErrMalformed, Continue: b.continueWork}}
 }
 
 // Mark stores the position of a value, and skips the value.

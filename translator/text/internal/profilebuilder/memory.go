@@ -11,7 +11,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/message"
 )
 
-// workOfNeed is the work of a call of [Builder.Need] beside its bytes.
+// workOfNeed is the work of a call of [Builder.need] beside its bytes.
 const workOfNeed = 256
 
 // Upper bounds, in bytes, for what one new entry adds to the builder and the message before the dictionary counts it.
@@ -27,8 +27,8 @@ const (
 // growth is the factor by which the memory of the dictionary can exceed its size while its tables grow.
 const growth = 2
 
-// Need is [meter.Meter.Need] beside the dictionary and what is in use.
-func (b *Builder) Need(bytes int64) {
+// need is [meter.Meter.Need] beside the dictionary and what is in use.
+func (b *Builder) need(bytes int64) {
 	if b.src.Reserve == nil {
 		return
 	}
@@ -46,8 +46,8 @@ func (b *Builder) Advance(bytes int64) {
 	}
 }
 
-// Continue lets the caller of Decode end the translation, and returns the first error of the builder.
-func (b *Builder) Continue() error {
+// continueWork lets the caller of Decode end the translation, and returns the first error of the builder.
+func (b *Builder) continueWork() error {
 	if b.err == nil {
 		b.Fail(b.meter.Continue())
 	}
@@ -56,7 +56,7 @@ func (b *Builder) Continue() error {
 
 // use is for bytes of the message, and working memory of the builder and the reader, garbage included, until Decode returns.
 func (b *Builder) use(message, working int64) {
-	b.Need(message + working)
+	b.need(message + working)
 	if b.err == nil {
 		b.Fail(b.meter.Use(message + working))
 		b.message += message

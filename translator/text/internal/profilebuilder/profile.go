@@ -92,7 +92,7 @@ func (p *Profile) AddEvent(stack int32, attributes []int32, value int64, time ui
 func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) {
 	b := p.builder
 	message, table := sampleBytes+attributeBytes*int64(len(attributes)), sampleTableBytes+attributeTableBytes*int64(len(attributes))
-	b.Need(message + table)
+	b.need(message + table)
 	if b.err != nil {
 		return 0, false
 	}
