@@ -51,6 +51,15 @@ func TestConfig(t *testing.T) {
 	assert.Equal(t, time.Second, cfg.MaxWait)
 }
 
+// The name of a section alone turns it on.
+func TestDefaultUploads(t *testing.T) {
+	cfg, err := configOf(confmap.NewFromStringMap(map[string]any{"uploads": nil}))
+	require.NoError(t, err)
+	require.NotNil(t, cfg.Uploads.Get())
+	assert.Equal(t, "localhost:7070", cfg.Uploads.Get().HTTP.NetAddr.Endpoint)
+	assert.Nil(t, createDefaultConfig().(*Config).Uploads.Get())
+}
+
 func TestBadConfig(t *testing.T) {
 	for want, values := range map[string]map[string]any{
 		"there is no source":                   {},

@@ -25,6 +25,8 @@ var ErrBusy = errors.New("there is no memory for the index now")
 // errUnusable says that a file will be as unusable the next time.
 var errUnusable = errors.New("cannot make an index of the file")
 
+var errRenewed = errors.New("a new file came meanwhile")
+
 var errNoSymbols = errors.New("the binary has no symbols")
 
 // cacheName is the name of the cache among the sources.
@@ -42,12 +44,16 @@ func (s *Store) get(ctx context.Context, b Binary) (*Handle, error) {
 	default:
 		s.set.Report.Fetched(cacheName, Failed, err)
 	}
+	before := s.renewals.Load()
 	best, err := s.search(ctx, b)
 	if best.file == nil {
 		return nil, err
 	}
 	defer best.discard()
-	if err != nil { // A source failed that can have a better file. This one is for the time until it is asked again.
+	if err == nil && s.renewals.Load() != before {
+		err = errRenewed
+	}
+	if err != nil { // A source can have a better file. This one is for the time until it is asked again.
 		handle, openErr := open(best.file.Name())
 		return handle, errors.Join(err, openErr)
 	}

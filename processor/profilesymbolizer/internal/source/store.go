@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -73,6 +74,8 @@ type Store struct {
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	queue   chan *entry
+	// renewals are those that Renew has begun: what is being looked for meanwhile is not kept.
+	renewals atomic.Int64
 
 	mu      sync.Mutex
 	entries map[string]*list.Element
@@ -141,6 +144,7 @@ func (s *Store) Acquire(b Binary) (*Handle, Result, <-chan struct{}) {
 
 // Renew lets the binary with a build id be looked for again: there is a new file of it.
 func (s *Store) Renew(id string) {
+	s.renewals.Add(1)
 	for _, kind := range []Kind{GNU, HTLHash} {
 		b := Binary{Kind: kind, ID: id}
 		_ = os.Remove(s.cache.path(b))

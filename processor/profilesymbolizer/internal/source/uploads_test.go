@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
 func uploadsIn(directory string) *Uploads {
@@ -90,6 +92,35 @@ func TestUploadReplaces(t *testing.T) {
 	require.NoError(t, err)
 	name, _ = get(t, s, Binary{Kind: GNU, ID: idA})
 	assert.Equal(t, "second", name)
+}
+
+// late is a source whose first answer comes after a new file of the binary.
+type late struct {
+	Directories
+	store *Store
+	asked atomic.Int64
+}
+
+func (l *late) Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
+	if l.asked.Add(1) == 1 {
+		l.store.Renew(b.ID)
+	}
+	return l.Directories.Find(ctx, b, use)
+}
+
+// An index that was made while a file was uploaded is not kept: it can be a worse one.
+func TestUploadWhileSearching(t *testing.T) {
+	binaries := t.TempDir()
+	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
+	source := &late{Directories: Directories{binaries}}
+	s := newStore(t, settings(t.TempDir(), source))
+	source.store = s
+	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	get(t, s, a)
+	name, _ := get(t, s, a)
+	assert.Equal(t, "a", name)
+	assert.EqualValues(t, 2, source.asked.Load())
+	assert.FileExists(t, s.cache.path(a))
 }
 
 // What is refused leaves nothing behind.
