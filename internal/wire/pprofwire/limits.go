@@ -1,9 +1,19 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofwire
+// Package pprofwire reads and writes profile.proto, the pprof format, on the wire.
+//
+// [Profile.Read] reads the bytes once and fills flat tables. There is no object per sample and there are no pointers; ids and
+// string indices stay unresolved. The tables refer to the bytes, and their memory is reused by the next call. The Append
+// functions append messages to a slice.
+//
+// The reader accepts repeated numbers packed, unpacked or mixed, and skips unknown fields. These are errors: a length beyond
+// the end of its message, a varint of more than 64 bits, a string index that does not exist, and an exceeded limit. Fields
+// with number 0 and tags that are longer than necessary are errors as well; no known producer writes them.
+package pprofwire // import "github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -62,4 +72,36 @@ func (l *Limits) checkLocation(i, lines int) error {
 		return TooLarge(fmt.Sprintf("lines of location %d", i), lines, l.LinesPerLocation)
 	}
 	return nil
+}
+
+var (
+	// ErrMalformed says that the payload is not a valid pprof.
+	ErrMalformed = errors.New("malformed pprof")
+	// ErrTooLarge says that the payload exceeds a limit.
+	ErrTooLarge = errors.New("pprof exceeds a limit")
+)
+
+// Errors inside a field. The reader adds which field it is.
+var (
+	errTruncated = errors.New("the payload ends in the middle of it")
+	errOverlong  = errors.New("varint of more than 64 bits")
+)
+
+// Malformed returns an error that wraps [ErrMalformed] and says what is wrong.
+func Malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// TooLarge returns an error that wraps [ErrTooLarge] and names the limit.
+func TooLarge(what string, got, limit int) error {
+	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
+}
+
+// inField adds the field and the message to an error.
+func inField(message string, field int, err error) error {
+	return Malformed("cannot read field %d of %s: %s", field, message, err.Error())
+}
+
+func wrongWireType(message string, field, wireType int) error {
+	return Malformed("field %d of %s has wire type %d", field, message, wireType)
 }
