@@ -31,7 +31,7 @@ const payloadFormat = "perf_script"
 // after the year 2000 are wall-clock times, as perf record -k CLOCK_REALTIME writes them. Then samples have timestamps.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
-		r := &reader{Builder: b, byEvent: map[eventKey]*eventProfile{}}
+		r := &reader{Builder: b, byEvent: map[eventKey]*eventProfile{}, executables: map[string]executable{}}
 		r.readText(plain)
 		r.describeEvents()
 	})
@@ -51,6 +51,8 @@ type reader struct {
 	*profilebuilder.Builder
 	byEvent map[eventKey]*eventProfile
 	events  []*eventProfile
+	// executables are by file.
+	executables map[string]executable
 	// samples counts the samples that were read. The first one sets wallClock.
 	samples   int
 	wallClock bool
@@ -102,6 +104,7 @@ func (r *reader) readLine(line []byte) {
 	}
 	f, ok := parseFrame(line)
 	switch {
+	case line[0] != '\t' && r.readRecord(line):
 	case !isSpace(line[0]) || !r.inSample:
 		r.Fail(profilebuilder.Malformed("%.*q is not the header of a sample, which needs a thread, a time and an event: comm pid/tid [cpu] time: period event:", maxShown, line))
 	case !ok:
@@ -117,6 +120,7 @@ func (r *reader) beginSample(h *header) {
 	r.sample, r.inSample = *h, true
 	r.stack, r.lines = r.stack[:0], r.lines[:0]
 	if f, ok := parseFrame(h.rest); ok && len(f.dso) > 0 {
+		f.flat = true
 		r.addFrame(&f)
 	}
 }

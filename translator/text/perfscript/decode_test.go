@@ -165,6 +165,7 @@ func FuzzDecode(f *testing.F) {
 	for name := range outputs {
 		f.Add(profiletest.Format(f, name))
 	}
+	f.Add([]byte(withRecords))
 	f.Add([]byte("Web Content [x] 1.2: 5/6 [001] 2.000001: 9 task-clock:u:\n\t2 in (inlined)\n\t3 out (/a (deleted))\n"))
 	f.Fuzz(format.Fuzz)
 }

@@ -17,6 +17,8 @@ import (
 type frame struct {
 	address     uint64
 	symbol, dso []byte
+	// flat says that it is in the line of the sample.
+	flat bool
 }
 
 // What perf prints for unknown values, and as the file of a function that is inlined into the function of the next line.
@@ -129,7 +131,7 @@ func (r *reader) addFrame(f *frame) {
 func (r *reader) addLocation(f *frame) {
 	location := dictionary.Location{Address: f.address}
 	if len(f.dso) > 0 {
-		location.Mapping = r.Mapping(f.dso, r.TrueAttribute(semconv.MappingHasFunctions))
+		location.Mapping = r.mapping(f)
 	}
 	r.attributes = r.attributes[:0]
 	switch {

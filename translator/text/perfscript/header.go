@@ -93,7 +93,7 @@ func (h *header) parseEvent(text []byte) bool {
 	}
 	event, ok := bytes.CutSuffix(word, []byte(":"))
 	h.event, h.rest = event, rest
-	return ok && len(event) > 0
+	return ok && len(event) > 0 && !bytes.HasPrefix(event, []byte("PERF_RECORD_"))
 }
 
 // parseID parses the id of a process or thread. perf prints -1 for an unknown id.

@@ -172,7 +172,7 @@ func (b *Builder) normalized(name []byte) []byte {
 		return name
 	}
 	if more := len(name) - b.longestName; more > 0 {
-		b.use(0, 2*int64(more))
+		b.Use(0, 2*int64(more))
 		b.longestName = len(name)
 	}
 	if b.err != nil {
@@ -198,9 +198,9 @@ func (b *Builder) NamedLocation(name []byte) int32 {
 	return b.Location(dictionary.Location{}, []dictionary.Line{{Function: b.Function(name, nil)}}, nil)
 }
 
-// Mapping returns the index of a mapping of which only the file is known. The attributes must be sorted.
-func (b *Builder) Mapping(file []byte, attributes ...int32) int32 {
-	m := dictionary.Mapping{Filename: b.addString(file)}
+// Mapping returns the index of a mapping of a file. The attributes must be sorted.
+func (b *Builder) Mapping(m dictionary.Mapping, file []byte, attributes ...int32) int32 {
+	m.Filename = b.addString(file)
 	b.need(entryBytes + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
 		return 0

@@ -55,7 +55,7 @@ func (j *JSON) ReadText() ([]byte, error) {
 	if err != nil || bytes.IndexByte(raw, '\\') < 0 {
 		return raw, err
 	}
-	j.use(0, unescapedBytes+4*int64(len(raw)))
+	j.Use(0, unescapedBytes+4*int64(len(raw)))
 	if err := j.Err(); err != nil {
 		return nil, err
 	}

@@ -54,8 +54,8 @@ func (b *Builder) continueWork() error {
 	return b.err
 }
 
-// use is for bytes of the message, and working memory of the builder and the reader, garbage included, until Decode returns.
-func (b *Builder) use(message, working int64) {
+// Use is for bytes of the message, and working memory of the builder and the reader, garbage included, until Decode returns.
+func (b *Builder) Use(message, working int64) {
 	b.need(message + working)
 	if b.err == nil {
 		b.Fail(b.meter.Use(message + working))
@@ -79,7 +79,7 @@ func Grow[T any](b *Builder, list []T, more int) []T {
 		return list
 	}
 	// The list is copied to a larger one. Size classes round it up.
-	b.use(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
+	b.Use(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
 	if b.err != nil {
 		return list
 	}

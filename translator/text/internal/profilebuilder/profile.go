@@ -46,9 +46,9 @@ func (b *Builder) SampleType(t pprof.ValueType) pprof.ValueType {
 
 // AddProfile adds a profile without samples.
 func (b *Builder) AddProfile(p Profile) *Profile {
-	b.use(profileBytes+int64(len(p.Name)), profileTableBytes+int64(len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
+	b.Use(profileBytes+int64(len(p.Name)), profileTableBytes+int64(len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
 	if b.options.IncludeOriginalPayload {
-		b.use(int64(len(b.payload)), 0)
+		b.Use(int64(len(b.payload)), 0)
 	}
 	if len(b.profiles) >= pprof.MaxSampleTypes {
 		b.Fail(TooLarge("profiles, which count as sample types,", len(b.profiles)+1, pprof.MaxSampleTypes))
@@ -81,7 +81,7 @@ func (p *Profile) Add(stack int32, attributes []int32, value int64) {
 
 // AddEvent adds an event. time is in nanoseconds since 1970. A profile must have only events, or none.
 func (p *Profile) AddEvent(stack int32, attributes []int32, value int64, time uint64) {
-	p.builder.use(eventBytes, eventTableBytes)
+	p.builder.Use(eventBytes, eventTableBytes)
 	if sample, ok := p.sample(stack, attributes); ok {
 		p.events.Add(message.Event{Sample: int32(sample), Time: time, Value: value})
 		p.first, p.last = min(p.first, time), max(p.last, time)
@@ -99,7 +99,7 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 	b.stats.Samples++
 	number, added := p.events.Samples.Index(dictionary.SampleIdentity{Stack: stack}, attributes)
 	if added {
-		b.use(message, table)
+		b.Use(message, table)
 		p.sums = append(p.sums, 0)
 		if b.stats.OTLPSamples++; b.stats.OTLPSamples > b.options.Limits.Samples {
 			b.Fail(TooLarge("samples", b.stats.OTLPSamples, b.options.Limits.Samples))
