@@ -50,7 +50,7 @@ func (r *reader) readRecord(line []byte) bool {
 
 // mapping returns the mapping of a frame. In call graphs, perf prints addresses as offsets in the file: the mapping begins at its offset.
 func (r *reader) mapping(f *frame) int32 {
-	attributes := append(r.attributes[:0], r.TrueAttribute(semconv.MappingHasFunctions))
+	r.attributes = append(r.attributes[:0], r.TrueAttribute(semconv.MappingHasFunctions))
 	var m dictionary.Mapping
 	if e, found := r.executables[string(f.dso)]; found {
 		m = e.Mapping
@@ -58,10 +58,10 @@ func (r *reader) mapping(f *frame) int32 {
 			m.Start, m.Limit = m.Offset, m.Offset+size
 		}
 		if f.address-m.Start < m.Limit-m.Start {
-			attributes = dictionary.SortSet(append(attributes, r.StringAttribute(semconv.MappingBuildID, e.buildID)), 0)
+			r.attributes = dictionary.SortSet(append(r.attributes, r.StringAttribute(semconv.MappingBuildID, e.buildID)), 0)
 		} else {
 			m = dictionary.Mapping{}
 		}
 	}
-	return r.Mapping(m, f.dso, attributes...)
+	return r.Mapping(m, f.dso, r.attributes...)
 }
