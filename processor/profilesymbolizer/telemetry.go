@@ -16,6 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/debuginfo"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/upload"
 )
 
 // result is what becomes of a location.
@@ -112,7 +113,10 @@ func (t *telemetry) Indexed(duration time.Duration, stats debuginfo.Stats) {
 // uploaded counts the result of an upload.
 func (t *telemetry) uploaded(result string, err error) {
 	t.builder.ProcessorProfileSymbolizerUploads.Add(context.Background(), 1, t.with(attribute.String("result", result)))
-	if err != nil {
+	switch {
+	case result == upload.Failed:
+		t.logger.Warn("Cannot store an upload", zap.Error(err))
+	case err != nil:
 		t.logger.Debug("Refused an upload", zap.String("reason", result), zap.Error(err))
 	}
 }

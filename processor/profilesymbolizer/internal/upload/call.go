@@ -85,6 +85,9 @@ func (s *server) reply(w http.ResponseWriter, r *http.Request, response []byte, 
 	if err != nil {
 		c = classOf(err)
 		s.report(c.result, err)
+		if c.result == Failed {
+			err = errors.New("the file cannot be stored now") // The paths of this machine are not for clients.
+		}
 	}
 	switch {
 	case isGRPC(r):
@@ -135,7 +138,7 @@ func classOf(err error) class {
 			return known.class
 		}
 	}
-	return class{"failed", 14, "unavailable", http.StatusServiceUnavailable}
+	return class{Failed, 14, "unavailable", http.StatusServiceUnavailable}
 }
 
 // arriving is a body that has to go on arriving, until the end.

@@ -126,7 +126,8 @@ func TestHostileClients(t *testing.T) {
 			}
 			assert.Equal(t, codes.DeadlineExceeded, status.Code(err), "%v", err)
 			assert.Equal(t, 1, x.counts()["incomplete"])
-			x.upload(t, idA, large(10))
+			_, err = x.files.Check(idA, 1, false)
+			assert.NoError(t, err, "its place is free")
 		})
 	}
 	t.Run("over HTTP", func(t *testing.T) {

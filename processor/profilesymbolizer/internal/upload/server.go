@@ -26,8 +26,9 @@ var (
 )
 
 const (
-	// Stored is the result of an upload that has succeeded.
+	// Stored is the result of an upload that has succeeded, Failed that of one that cannot be written.
 	Stored = "stored"
+	Failed = "failed"
 
 	parca     = "POST /parca.debuginfo.v1alpha1.DebuginfoService/"
 	pyroscope = "POST /debuginfo.v1alpha1.DebuginfoService/"

@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,4 +107,18 @@ func TestPyroscope(t *testing.T) {
 	code, _ = post(t, api+"ShouldInitiateUpload", "application/json", strings.NewReader("{}"))
 	assert.Equal(t, http.StatusUnsupportedMediaType, code)
 	assert.Equal(t, map[string]int{Stored: 1, "missing": 1, "build_id": 3, "exists": 1, "malformed": 1}, x.counts())
+}
+
+// A disk that cannot be written is no fault of the client, who is not told its paths.
+func TestFailed(t *testing.T) {
+	x := newTarget(t, time.Minute, time.Minute)
+	occupied := filepath.Join(x.files.Directory, "file")
+	require.NoError(t, os.WriteFile(occupied, nil, 0o600))
+	x.files.Directory = occupied
+	file := large(10)
+	_, err := x.send(t, uploadOf(idA, strconv.Itoa(len(file)), file, 1<<20))
+	assert.Equal(t, codes.Unavailable, status.Code(err))
+	assert.ErrorContains(t, err, "the file cannot be stored now")
+	assert.NotContains(t, err.Error(), occupied)
+	assert.Equal(t, map[string]int{Failed: 1}, x.counts())
 }
