@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -172,50 +171,6 @@ func TestTextAttributes(t *testing.T) {
 		"tlabSize": int64(99), "memory.allocated": "many",
 	}, attributesOf(pd, p.Samples().At(0).AttributeIndices()))
 	assert.Equal(t, 1, result.Repairs.RepeatedLabels, "what the text says of the thread counts")
-}
-
-func TestTextLinks(t *testing.T) {
-	trace, span := pcommon.TraceID{1, 2, 3}, pcommon.SpanID{4, 5}
-	link := func(t *testing.T, set func(plog.LogRecord)) (pprofile.Link, map[string]any) {
-		t.Helper()
-		r := newRequest("java")
-		set(r.addText(oneFrame))
-		pd, _ := mustDecode(t, r.logs, Options{})
-		s := onlySample(t, pd)
-		return pd.Dictionary().LinkTable().At(int(s.LinkIndex())), attributesOf(pd, s.AttributeIndices())
-	}
-	t.Run("of the record", func(t *testing.T) {
-		got, attributes := link(t, func(r plog.LogRecord) {
-			r.SetTraceID(trace)
-			r.SetSpanID(span)
-			r.Attributes().PutStr("trace_id", someTrace)
-		})
-		assert.Equal(t, trace, got.TraceID())
-		assert.Equal(t, span, got.SpanID())
-		assert.Equal(t, map[string]any{"trace_id.2": someTrace}, attributes, "it is of another trace")
-	})
-	t.Run("of the attributes", func(t *testing.T) {
-		got, attributes := link(t, func(r plog.LogRecord) {
-			r.Attributes().PutStr("trace_id", someTrace)
-			r.Attributes().PutStr("span_id", someSpan)
-		})
-		assert.Equal(t, someTrace, got.TraceID().String())
-		assert.Equal(t, someSpan, got.SpanID().String())
-		assert.Empty(t, attributes)
-	})
-	t.Run("a span only", func(t *testing.T) {
-		got, attributes := link(t, func(r plog.LogRecord) { r.SetSpanID(span) })
-		assert.True(t, got.TraceID().IsEmpty())
-		assert.Equal(t, map[string]any{"span_id": "0405000000000000"}, attributes)
-	})
-	t.Run("attributes that are no ids", func(t *testing.T) {
-		got, attributes := link(t, func(r plog.LogRecord) {
-			r.Attributes().PutStr("trace_id", "main")
-			r.Attributes().PutInt("span_id", 7)
-		})
-		assert.True(t, got.TraceID().IsEmpty())
-		assert.Equal(t, map[string]any{"trace_id": "main", "span_id": int64(7)}, attributes)
-	})
 }
 
 // TestContainersHaveHashesOfTheirOwn: senders cannot force linear searches with many resources or scopes.

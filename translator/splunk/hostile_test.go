@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestHostileBodies(t *testing.T) {
 	}
 	manyLabels.sample(nil, nil, labels...)
 	frame := deep.location("f", "a.js", 1)
-	deep.sample(append(make([]uint64, 0, 101), repeat(frame, 101)...), nil, at(1))
+	deep.sample(slices.Repeat([]uint64{frame}, 101), nil, at(1))
 	longString.sample([]uint64{longString.location(strings.Repeat("n", maxStringBytes+1), "", 1)}, nil, at(1))
 	manyTypes := newPayload("")
 	for range 3 {
@@ -86,14 +87,6 @@ func TestHostileBodies(t *testing.T) {
 			assert.Len(t, profilesOf(pd), 3)
 		})
 	}
-}
-
-func repeat(id uint64, n int) []uint64 {
-	ids := make([]uint64, n)
-	for i := range ids {
-		ids[i] = id
-	}
-	return ids
 }
 
 // TestHostileBodiesByDefault does the same with the default limits and sizes that an attacker would try, and bounds the

@@ -57,6 +57,11 @@ func TestTextLinkAttributes(t *testing.T) {
 			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": "main", "span_id": "root"},
 			wantTrace: trace.String(), wantSpan: span.String(), want: map[string]any{"trace_id.2": "main", "span_id.2": "root"},
 		},
+		"attributes that are no ids": {
+			record: none, attributes: map[string]any{"trace_id": "main", "span_id": int64(7)},
+			want: map[string]any{"trace_id": "main", "span_id": int64(7)},
+		},
+		"a span of the record alone": {record: ofRecord(pcommon.TraceID{}, span), want: map[string]any{"span_id": span.String()}},
 		"names that make no links": {
 			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": "0x" + trace.String(), "span_id": someSpan},
 			options:   []pprof.LinkLabels{},

@@ -248,16 +248,9 @@ func TestValueCounts(t *testing.T) {
 func serialized(t *testing.T, p *profile.Profile) []byte {
 	t.Helper()
 	require.NoError(t, p.CheckValid())
-	var b writer
+	var b bytes.Buffer
 	require.NoError(t, p.Write(&b))
-	return b
-}
-
-type writer []byte
-
-func (w *writer) Write(p []byte) (int, error) {
-	*w = append(*w, p...)
-	return len(p), nil
+	return b.Bytes()
 }
 
 // TestPeriodOfContrib: contrib's exporter writes the period of a profile as text, in the unit of its values instead of
