@@ -4,11 +4,9 @@
 package profilededuplicator
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,24 +18,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
-
-// sending is a call that may have to wait.
-type sending struct {
-	done atomic.Bool
-	// err is the error of the call after it has returned.
-	err error
-}
-
-// send consumes a message in a new goroutine, and returns when that goroutine has ended or is blocked.
-func send(ctx context.Context, f *fixture, pd pprofile.Profiles) *sending {
-	s := &sending{}
-	go func() {
-		defer s.done.Store(true)
-		s.err = f.ConsumeProfiles(ctx, pd)
-	}()
-	synctest.Wait()
-	return s
-}
 
 // gate is a next consumer. Its calls block until reply is called.
 type gate struct {
@@ -62,21 +42,21 @@ func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		g := newGate()
 		f := start(t, &g.sink, repeatedOf(nil))
-		first := send(t.Context(), f, upload("checkout", 1, 1))
-		var others []*sending
+		first := f.send(t.Context(), upload("checkout", 1, 1))
+		var others []*sent
 		for range 64 {
-			others = append(others, send(t.Context(), f, upload("checkout", 1, 1)))
+			others = append(others, f.send(t.Context(), upload("checkout", 1, 1)))
 		}
 		pass(time.Second)
 		for _, other := range others {
-			require.True(t, other.done.Load())
-			require.ErrorIs(t, other.err, delivered.ErrInFlight)
-			assert.False(t, consumererror.IsPermanent(other.err), "the sender may try again")
+			require.True(t, other.answered())
+			require.ErrorIs(t, other.err(), delivered.ErrInFlight)
+			assert.False(t, consumererror.IsPermanent(other.err()), "the sender may try again")
 		}
 		f.assertPoints(t, "refused_messages", points(64, because("in_flight")))
 		pass(time.Hour)
 		g.reply(nil)
-		require.NoError(t, first.err)
+		require.NoError(t, first.err())
 	})
 }
 
@@ -99,11 +79,11 @@ func TestTwoAtOnceAndTheFirstPanics(t *testing.T) {
 			_ = f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1))
 		}()
 		synctest.Wait()
-		second := send(t.Context(), f, upload("checkout", 1, 1))
-		assert.False(t, second.done.Load())
+		second := f.send(t.Context(), upload("checkout", 1, 1))
+		assert.False(t, second.answered())
 		g.reply(nil)
 		g.reply(nil)
-		require.NoError(t, second.err)
+		require.NoError(t, second.err())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, g.totals())
 	})
 }
