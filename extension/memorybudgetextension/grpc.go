@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/experimental"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
@@ -47,7 +48,14 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 	}, nil
 }
 
-type arrivalKey struct{}
+// call is one call. Its fields are set by the events of its stream, which are in one goroutine.
+type call struct {
+	arrival   *memory.Arrival
+	message   any
+	admission *admission
+}
+
+type callKey struct{}
 
 // begin is called for each new stream. If the context that it returns is canceled, gRPC aborts the stream.
 func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Context, error) {
@@ -77,7 +85,49 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 		timeout.Stop()
 		request.Release()
 	})
-	return context.WithValue(ctx, arrivalKey{}, request), nil
+	return context.WithValue(ctx, callKey{}, &call{arrival: request}), nil
+}
+
+// calls releases the admission of each message when its call has ended. gRPC unmarshals a message as soon as it has arrived, but calls
+// interceptors only if the client then ends its side of the stream.
+type calls struct{ *grpcServer }
+
+var _ stats.Handler = calls{}
+
+// HandleRPC is called with each event of a stream.
+func (s calls) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return
+	}
+	switch event := event.(type) {
+	case *stats.InPayload:
+		c.arrival.End()
+		c.message, c.admission = event.Payload, s.take(event.Payload)
+	case *stats.End:
+		s.release(c.admission)
+		s.release(s.take(c.message)) // A client may send two messages, which gRPC refuses after both.
+	}
+}
+
+// TagRPC, TagConn and HandleConn do nothing.
+func (calls) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (calls) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (calls) HandleConn(context.Context, stats.ConnStats)                       {}
+
+// take returns the admission of a message and forgets it, or returns nil.
+func (s *grpcServer) take(message any) *admission {
+	found, _ := s.admissions.LoadAndDelete(message)
+	taken, _ := found.(*admission)
+	return taken
+}
+
+// release releases the memory of a message.
+func (s *grpcServer) release(a *admission) {
+	if a != nil {
+		a.reservation.Release()
+		s.pool.arriving.Add(a.received) // gRPC puts the buffers back soon, which subtracts them again.
+	}
 }
 
 // admitted passes a message on with its reservation, or returns the error of the codec.

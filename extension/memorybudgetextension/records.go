@@ -74,23 +74,18 @@ func (m *memoryBudget) UnmarshalProfiles(record []byte) (pprofile.Profiles, erro
 }
 
 // tryRecord is one attempt of [memoryBudget.UnmarshalProfiles].
-func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pprofile.Profiles, error) {
+func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile.Profiles, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	reservation, err := m.budget.Reserve(ctx, requestBytes)
 	if err != nil {
-		return pprofile.Profiles{}, err
+		return pd, err
 	}
-	pd, err := m.readRecord(ctx, record, reservation)
-	if err != nil {
-		reservation.Release()
-		return pprofile.Profiles{}, err
-	}
-	m.budget.HandOver(pd, reservation)
-	return pd, nil
-}
-
-func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservation *memory.Reservation) (pd pprofile.Profiles, err error) {
+	defer func() {
+		if err != nil {
+			reservation.Release()
+		}
+	}()
 	plain, _, err := inflate.Open(new([]byte), record, m.config.MaxInflatedMiB<<20, reservation.Meter(ctx, requestBytes))
 	if err != nil {
 		return pd, err
@@ -99,13 +94,16 @@ func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservatio
 	if err != nil {
 		return pd, err
 	}
-	if err := reservation.Grow(ctx, needed); err != nil {
+	if err = reservation.Grow(ctx, needed); err != nil {
 		return pd, err
 	}
 	if pd, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain); err != nil {
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}
-	return pd, checkFrames(pd)
+	if err = checkFrames(pd); err == nil {
+		m.budget.HandOver(pd, reservation)
+	}
+	return pd, err
 }
 
 // checkFrames returns an error if the samples have more than maxFrames.
