@@ -94,7 +94,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 	if err != nil {
 		return pd, err
 	}
-	if err = reservation.Grow(ctx, needed); err != nil {
+	if err := reservation.Grow(ctx, needed); err != nil {
 		return pd, err
 	}
 	if pd, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain); err != nil {
