@@ -4,6 +4,7 @@
 package debuginfo
 
 import (
+	"debug/dwarf"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -17,18 +18,17 @@ func malformed(format string, arguments ...any) error {
 
 // abbreviation says which attributes an entry has.
 type abbreviation struct {
-	tag         uint16
+	tag         dwarf.Tag
 	hasChildren bool
-	// wanted reports whether any attribute matters.
-	wanted bool
 	// fixed is the size of all attributes, or -1 if it varies.
 	fixed      int
 	attributes []attribute
 }
 
 type attribute struct {
-	name, form uint16
-	constant   int64
+	name     dwarf.Attr
+	form     uint16
+	constant int64
 }
 
 // abbreviations is one table. Most have the codes 1, 2, 3 and so on.
@@ -87,13 +87,13 @@ func (r *reader) readAbbreviations(u *unit) (*abbreviations, error) {
 		if code == 0 {
 			return table, nil
 		}
-		a := abbreviation{tag: uint16(c.unsigned()), hasChildren: c.byte() != 0}
+		a := abbreviation{tag: dwarf.Tag(c.unsigned()), hasChildren: c.byte() != 0}
 		for !c.failed {
 			name, form := c.unsigned(), c.unsigned()
 			if name == 0 && form == 0 {
 				break
 			}
-			at := attribute{name: uint16(min(name, 0xffff)), form: uint16(min(form, 0xffff))}
+			at := attribute{name: dwarf.Attr(min(name, 0xffff)), form: uint16(min(form, 0xffff))}
 			if at.form == formImplicitConst {
 				at.constant = c.signed()
 			}
@@ -129,7 +129,6 @@ func (a *abbreviations) add(code uint64, entry *abbreviation) {
 
 // add notes what an attribute means for the size of the entry.
 func (a *abbreviation) add(at attribute, u *unit) {
-	a.wanted = a.wanted || isWanted(at.name)
 	if size := u.formSize(at.form); size < 0 || a.fixed < 0 {
 		a.fixed = -1
 	} else {

@@ -3,34 +3,8 @@
 
 package debuginfo
 
-// Tags.
+// Attributes that debug/dwarf does not name.
 const (
-	tagCompileUnit       = 0x11
-	tagInlinedSubroutine = 0x1d
-	tagSubprogram        = 0x2e
-	tagPartialUnit       = 0x3c
-	tagSkeletonUnit      = 0x4a
-)
-
-// Attributes.
-const (
-	atName            = 0x03
-	atStmtList        = 0x10
-	atLowPC           = 0x11
-	atHighPC          = 0x12
-	atCompDir         = 0x1b
-	atAbstractOrigin  = 0x31
-	atDeclLine        = 0x3b
-	atSpecification   = 0x47
-	atRanges          = 0x55
-	atCallColumn      = 0x57
-	atCallFile        = 0x58
-	atCallLine        = 0x59
-	atLinkageName     = 0x6e
-	atStrOffsetsBase  = 0x72
-	atAddrBase        = 0x73
-	atRnglistsBase    = 0x74
-	atDwoName         = 0x76
 	atMIPSLinkageName = 0x2007
 	atGNUDwoName      = 0x2130
 	atGNURangesBase   = 0x2132
@@ -87,14 +61,3 @@ const (
 	formGNURefAlt     = 0x1f20
 	formGNUStrpAlt    = 0x1f21
 )
-
-// isWanted reports whether an attribute is read, of any entry.
-func isWanted(name uint16) bool {
-	switch name {
-	case atName, atStmtList, atLowPC, atHighPC, atCompDir, atAbstractOrigin, atDeclLine, atSpecification, atRanges, atCallColumn, atCallFile,
-		atCallLine, atLinkageName, atStrOffsetsBase, atAddrBase, atRnglistsBase, atDwoName, atMIPSLinkageName, atGNUDwoName, atGNURangesBase,
-		atGNUAddrBase:
-		return true
-	}
-	return false
-}

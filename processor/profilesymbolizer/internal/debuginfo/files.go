@@ -3,7 +3,10 @@
 
 package debuginfo
 
-import "strings"
+import (
+	"debug/dwarf"
+	"strings"
+)
 
 // files are those of one program of lines.
 type files struct {
@@ -116,7 +119,7 @@ const (
 func (r *reader) readEntries(p *program, u *unit) ([]file, error) {
 	var formats []attribute
 	for range p.byte() {
-		formats = append(formats, attribute{name: uint16(min(p.unsigned(), 0xffff)), form: uint16(min(p.unsigned(), 0xffff))})
+		formats = append(formats, attribute{name: dwarf.Attr(min(p.unsigned(), 0xffff)), form: uint16(min(p.unsigned(), 0xffff))})
 	}
 	count := p.unsigned()
 	// Each entry takes some bytes.

@@ -4,6 +4,7 @@
 package debuginfo
 
 import (
+	"debug/dwarf"
 	"math"
 
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
@@ -17,21 +18,21 @@ type names struct {
 }
 
 // add notes an attribute. What is known stays.
-func (n *names) add(r *reader, u *unit, name uint16, v value) {
+func (n *names) add(r *reader, u *unit, name dwarf.Attr, v value) {
 	switch name {
-	case atName:
+	case dwarf.AttrName:
 		if n.name == nil {
 			n.name = r.text(u, v)
 		}
-	case atLinkageName, atMIPSLinkageName:
+	case dwarf.AttrLinkageName, atMIPSLinkageName:
 		if n.linked == nil {
 			n.linked = r.text(u, v)
 		}
-	case atDeclLine:
+	case dwarf.AttrDeclLine:
 		if n.line == 0 {
 			n.line = uint32(min(v.number, math.MaxInt32))
 		}
-	case atAbstractOrigin, atSpecification:
+	case dwarf.AttrAbstractOrigin, dwarf.AttrSpecification:
 		n.origin = v
 	}
 }
@@ -45,23 +46,23 @@ func (r *reader) readFunction(u *unit, c *cursor, a *abbreviation, parent uint32
 	for _, at := range a.attributes {
 		v := u.value(c, at)
 		switch at.name {
-		case atLowPC:
+		case dwarf.AttrLowpc:
 			code.low = v
-		case atHighPC:
+		case dwarf.AttrHighpc:
 			code.high = v
-		case atRanges:
+		case dwarf.AttrRanges:
 			code.ranges = v
-		case atCallFile:
+		case dwarf.AttrCallFile:
 			file = v.number
-		case atCallLine:
+		case dwarf.AttrCallLine:
 			call.Line = uint32(min(v.number, math.MaxInt32))
-		case atCallColumn:
+		case dwarf.AttrCallColumn:
 			call.Column = uint32(min(v.number, math.MaxInt32))
 		default:
 			own.add(r, u, at.name, v)
 		}
 	}
-	inlined := a.tag == tagInlinedSubroutine
+	inlined := a.tag == dwarf.TagInlinedSubroutine
 	outside := uint32(0)
 	if inlined {
 		outside = parent

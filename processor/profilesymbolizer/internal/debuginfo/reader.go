@@ -4,6 +4,7 @@
 package debuginfo
 
 import (
+	"debug/dwarf"
 	"encoding/binary"
 	"errors"
 
@@ -120,7 +121,7 @@ func (r *reader) walk(u *unit, files *files) error {
 		}
 		inner := node
 		switch {
-		case a.tag == tagSubprogram || a.tag == tagInlinedSubroutine:
+		case a.tag == dwarf.TagSubprogram || a.tag == dwarf.TagInlinedSubroutine:
 			if inner, err = r.readFunction(u, &c, a, node, files); err != nil {
 				return err
 			}

@@ -4,6 +4,8 @@
 package debuginfo
 
 import (
+	"cmp"
+	"debug/dwarf"
 	"slices"
 )
 
@@ -69,15 +71,7 @@ func (r *reader) readUnits() error {
 
 // unitAt returns the unit with an offset of the section.
 func (r *reader) unitAt(offset uint64) *unit {
-	i, found := slices.BinarySearchFunc(r.units, offset, func(u unit, offset uint64) int {
-		switch {
-		case u.offset < offset:
-			return -1
-		case u.offset > offset:
-			return 1
-		}
-		return 0
-	})
+	i, found := slices.BinarySearchFunc(r.units, offset, func(u unit, offset uint64) int { return cmp.Compare(u.offset, offset) })
 	if !found {
 		i--
 	}
@@ -106,19 +100,19 @@ func (r *reader) load(u *unit) error {
 	for _, a := range entry.abbreviation.attributes {
 		v := u.value(&c, a)
 		switch a.name {
-		case atLowPC:
+		case dwarf.AttrLowpc:
 			low = v
-		case atStmtList:
+		case dwarf.AttrStmtList:
 			u.lines = v
-		case atStrOffsetsBase:
+		case dwarf.AttrStrOffsetsBase:
 			u.textOffsets = v.number
-		case atAddrBase, atGNUAddrBase:
+		case dwarf.AttrAddrBase, atGNUAddrBase:
 			u.addresses = v.number
-		case atRnglistsBase:
+		case dwarf.AttrRnglistsBase:
 			u.rangeLists = v.number
 		case atGNURangesBase:
 			u.gnuBase = v.number
-		case atDwoName, atGNUDwoName:
+		case dwarf.AttrDwoName, atGNUDwoName:
 			u.split = true
 		}
 	}
@@ -129,7 +123,7 @@ func (r *reader) load(u *unit) error {
 		return err
 	}
 	for _, a := range entry.abbreviation.attributes {
-		if v := u.value(&c, a); a.name == atCompDir {
+		if v := u.value(&c, a); a.name == dwarf.AttrCompDir {
 			u.directory = r.text(u, v)
 		}
 	}

@@ -5,6 +5,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -16,16 +17,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-// The compression of a section, ELFCOMPRESS_ZLIB and ELFCOMPRESS_ZSTD.
-const (
-	compressedZlib = 1
-	compressedZstd = 2
-)
-
 // Data returns the bytes of a section, inflated.
 func (f *File) Data(s *Section) ([]byte, error) {
 	data, err := f.Read(s.Offset, s.Size)
-	if err != nil || s.Flags&flagCompress == 0 {
+	if err != nil || s.Flags&elf.SHF_COMPRESSED == 0 {
 		return data, err
 	}
 	header := 12
@@ -39,7 +34,7 @@ func (f *File) Data(s *Section) ([]byte, error) {
 	if f.Is64 {
 		size = f.Order.Uint64(data[8:])
 	}
-	return f.inflate(f.Order.Uint32(data), data[header:], size)
+	return f.inflate(elf.CompressionType(f.Order.Uint32(data)), data[header:], size)
 }
 
 // DebugData returns the bytes of a section of DWARF, such as info, by any of its names. It is nil if there is none.
@@ -58,11 +53,11 @@ func (f *File) DebugData(name string) ([]byte, error) {
 	if len(data) < 12 || !bytes.HasPrefix(data, []byte("ZLIB")) {
 		return data, nil
 	}
-	return f.inflate(compressedZlib, data[12:], binary.BigEndian.Uint64(data[4:]))
+	return f.inflate(elf.COMPRESS_ZLIB, data[12:], binary.BigEndian.Uint64(data[4:]))
 }
 
 // inflate inflates a section whose header says its size. The memory of the compressed bytes is given back.
-func (f *File) inflate(kind uint32, compressed []byte, size uint64) ([]byte, error) {
+func (f *File) inflate(kind elf.CompressionType, compressed []byte, size uint64) ([]byte, error) {
 	if size > math.MaxInt32 {
 		return nil, malformed("a section of %d bytes", size)
 	}
@@ -83,18 +78,18 @@ func (f *File) inflate(kind uint32, compressed []byte, size uint64) ([]byte, err
 // windowBytes is the memory of a decoder beside its result.
 const windowBytes = 256 << 10
 
-func inflate(kind uint32, compressed []byte, size int, memory *meter.Meter) ([]byte, error) {
+func inflate(kind elf.CompressionType, compressed []byte, size int, memory *meter.Meter) ([]byte, error) {
 	if err := memory.Need(windowBytes); err != nil {
 		return nil, err
 	}
 	switch kind {
-	case compressedZlib:
+	case elf.COMPRESS_ZLIB:
 		r, err := zlib.NewReader(bytes.NewReader(compressed))
 		if err != nil {
 			return nil, err
 		}
 		return readAll(r, size, memory)
-	case compressedZstd:
+	case elf.COMPRESS_ZSTD:
 		// One call needs no window beside its result.
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(uint64(max(size, 1))))
 		if err != nil {
@@ -103,7 +98,7 @@ func inflate(kind uint32, compressed []byte, size int, memory *meter.Meter) ([]b
 		defer d.Close()
 		return d.DecodeAll(compressed, make([]byte, 0, size))
 	}
-	return nil, fmt.Errorf("compression %d is not known", kind)
+	return nil, fmt.Errorf("%s is not known", kind)
 }
 
 // readAll reads at most size bytes, and grows with what arrives: what the header says can be a lie.

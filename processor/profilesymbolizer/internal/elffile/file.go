@@ -6,6 +6,7 @@ package elffile // import "github.com/otelpprof/otelpprof/processor/profilesymbo
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,20 +29,6 @@ const (
 	maxSectionNames = 4 << 20
 )
 
-// The values of the formats of ELF that are used here.
-const (
-	TypeSymbols   = 2 // SHT_SYMTAB
-	typeNote      = 7 // SHT_NOTE
-	typeNoBits    = 8 // SHT_NOBITS
-	TypeDynamic   = 11
-	FlagExecute   = 4 // SHF_EXECINSTR
-	flagAllocate  = 2 // SHF_ALLOC
-	flagCompress  = 0x800
-	segmentLoad   = 1 // PT_LOAD
-	segmentNote   = 4 // PT_NOTE
-	permitExecute = 1 // PF_X
-)
-
 // File is an open ELF file. It is not safe for concurrent use.
 type File struct {
 	Order    binary.ByteOrder
@@ -56,27 +43,30 @@ type File struct {
 
 // Section is a section header.
 type Section struct {
-	Name                         string
-	Type, Link                   uint32
-	Flags, Address, Offset, Size uint64
+	Name                  string
+	Type                  elf.SectionType
+	Flags                 elf.SectionFlag
+	Link                  uint32
+	Address, Offset, Size uint64
 }
 
 // HasData reports whether the file has the bytes of the section. A file of debug information does not have those of the code.
-func (s *Section) HasData() bool { return s.Type != typeNoBits && s.Type != 0 }
+func (s *Section) HasData() bool { return s.Type != elf.SHT_NOBITS && s.Type != elf.SHT_NULL }
 
 // IsCode reports whether the section is code.
 func (s *Section) IsCode() bool {
-	return s.Flags&(FlagExecute|flagAllocate) == FlagExecute|flagAllocate
+	return s.Flags&(elf.SHF_EXECINSTR|elf.SHF_ALLOC) == elf.SHF_EXECINSTR|elf.SHF_ALLOC
 }
 
 // Segment is a program header.
 type Segment struct {
-	Type, Flags                           uint32
+	Type                                  elf.ProgType
+	Flags                                 elf.ProgFlag
 	Offset, Address, FileSize, MemorySize uint64
 }
 
 // IsCode reports whether the segment is loaded to be executed.
-func (s *Segment) IsCode() bool { return s.Type == segmentLoad && s.Flags&permitExecute != 0 }
+func (s *Segment) IsCode() bool { return s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 }
 
 // Open reads the headers of an ELF file. The memory of all that is read from it is reserved with the meter.
 func Open(reader io.ReaderAt, size int64, memory *meter.Meter) (*File, error) {
@@ -157,25 +147,28 @@ func (f *File) readHeaders(head []byte) error {
 func (f *File) segment(b []byte) Segment {
 	if f.Is64 {
 		return Segment{
-			Type: f.Order.Uint32(b), Flags: f.Order.Uint32(b[4:]), Offset: f.Order.Uint64(b[8:]), Address: f.Order.Uint64(b[16:]),
+			Type: elf.ProgType(f.Order.Uint32(b)), Flags: elf.ProgFlag(f.Order.Uint32(b[4:])), Offset: f.Order.Uint64(b[8:]), Address: f.Order.Uint64(b[16:]),
 			FileSize: f.Order.Uint64(b[32:]), MemorySize: f.Order.Uint64(b[40:]),
 		}
 	}
 	word := func(at int) uint64 { return uint64(f.Order.Uint32(b[at:])) }
 	return Segment{
-		Type: f.Order.Uint32(b), Flags: f.Order.Uint32(b[24:]), Offset: word(4), Address: word(8), FileSize: word(16), MemorySize: word(20),
+		Type: elf.ProgType(f.Order.Uint32(b)), Flags: elf.ProgFlag(f.Order.Uint32(b[24:])), Offset: word(4), Address: word(8), FileSize: word(16), MemorySize: word(20),
 	}
 }
 
 func (f *File) section(b []byte) Section {
 	if f.Is64 {
 		return Section{
-			Type: f.Order.Uint32(b[4:]), Flags: f.Order.Uint64(b[8:]), Address: f.Order.Uint64(b[16:]),
+			Type: elf.SectionType(f.Order.Uint32(b[4:])), Flags: elf.SectionFlag(f.Order.Uint64(b[8:])), Address: f.Order.Uint64(b[16:]),
 			Offset: f.Order.Uint64(b[24:]), Size: f.Order.Uint64(b[32:]), Link: f.Order.Uint32(b[40:]),
 		}
 	}
 	word := func(at int) uint64 { return uint64(f.Order.Uint32(b[at:])) }
-	return Section{Type: f.Order.Uint32(b[4:]), Flags: word(8), Address: word(12), Offset: word(16), Size: word(20), Link: f.Order.Uint32(b[24:])}
+	return Section{
+		Type: elf.SectionType(f.Order.Uint32(b[4:])), Flags: elf.SectionFlag(f.Order.Uint32(b[8:])), Address: word(12), Offset: word(16), Size: word(20),
+		Link: f.Order.Uint32(b[24:]),
+	}
 }
 
 func (f *File) readSections(table []byte, size, names int) error {

@@ -5,6 +5,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/hex"
 )
 
@@ -21,7 +22,7 @@ type BuildIDs struct{ GNU, Go string }
 // BuildIDs reads the build ids of the notes.
 func (f *File) BuildIDs() (ids BuildIDs, err error) {
 	for i := range f.Sections {
-		if s := &f.Sections[i]; s.Type == typeNote && s.Size <= maxNotes {
+		if s := &f.Sections[i]; s.Type == elf.SHT_NOTE && s.Size <= maxNotes {
 			data, err := f.Read(s.Offset, s.Size)
 			if err != nil {
 				return ids, err
@@ -30,7 +31,7 @@ func (f *File) BuildIDs() (ids BuildIDs, err error) {
 		}
 	}
 	for _, s := range f.Segments {
-		if s.Type == segmentNote && s.FileSize <= maxNotes && ids.GNU == "" && ids.Go == "" {
+		if s.Type == elf.PT_NOTE && s.FileSize <= maxNotes && ids.GNU == "" && ids.Go == "" {
 			data, err := f.Read(s.Offset, s.FileSize)
 			if err != nil {
 				return ids, err

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -206,18 +207,11 @@ const maxSteps = 1 << 20
 
 // at returns the value at an address of the function, or -1.
 func at(steps []step, address uint64) int32 {
-	low, high := 0, len(steps)
-	for low < high {
-		if middle := (low + high) / 2; steps[middle].end <= address {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	if low == len(steps) {
+	i := sort.Search(len(steps), func(i int) bool { return steps[i].end > address })
+	if i == len(steps) {
 		return -1
 	}
-	return steps[low].value
+	return steps[i].value
 }
 
 var errDeep = errors.New("inlined functions in a circle")

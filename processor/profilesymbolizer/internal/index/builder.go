@@ -4,6 +4,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -12,8 +13,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-// ErrFull says that a binary has more symbols than an index can have.
-var ErrFull = errors.New("too many symbols for an index")
+// errFull says that a binary has more symbols than an index can have.
+var errFull = errors.New("too many symbols for an index")
 
 // Area is a range of addresses, without its end.
 type Area struct{ Low, High uint64 }
@@ -63,7 +64,7 @@ func NewBuilder(code []Area, segments []Segment, memory *meter.Meter) (*Builder,
 			b.base = min(b.base, area.Low)
 		}
 	}
-	slices.SortFunc(b.code, func(x, y Area) int { return compare(x.Low, y.Low) })
+	slices.SortFunc(b.code, func(x, y Area) int { return cmp.Compare(x.Low, y.Low) })
 	if len(b.code) == 0 {
 		b.base = 0
 	}
@@ -73,16 +74,6 @@ func NewBuilder(code []Area, segments []Segment, memory *meter.Meter) (*Builder,
 		}
 	}
 	return b, nil
-}
-
-func compare[T uint32 | uint64](x, y T) int {
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
 }
 
 // Err returns the first error, of the meter or of a table that is full.
@@ -105,7 +96,7 @@ func (b *Builder) Text(s string) uint32 {
 		return i
 	}
 	if uint64(len(b.texts))+uint64(len(s))+binary.MaxVarintLen32 > math.MaxUint32 {
-		b.err = ErrFull
+		b.err = errFull
 		return 0
 	}
 	if !b.use(int64(len(s)) + mapBytes + 16) {
@@ -166,7 +157,7 @@ func (b *Builder) IsCode(address uint64) bool {
 
 // area returns the area of code with an address.
 func (b *Builder) area(address uint64) (Area, bool) {
-	i, found := slices.BinarySearchFunc(b.code, address, func(a Area, address uint64) int { return compare(a.Low, address) })
+	i, found := slices.BinarySearchFunc(b.code, address, func(a Area, address uint64) int { return cmp.Compare(a.Low, address) })
 	if !found {
 		i--
 	}

@@ -3,7 +3,10 @@
 
 package index
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // entry of the table of ranges: the node holds from the address on.
 type entry struct{ address, node uint32 }
@@ -12,10 +15,7 @@ type entry struct{ address, node uint32 }
 func flatten(spans []span) []span {
 	// Outer spans first. The order of equal ones stays, so that the inner one comes after its parent.
 	slices.SortStableFunc(spans, func(x, y span) int {
-		if c := compare(x.low, y.low); c != 0 {
-			return c
-		}
-		return compare(y.high, x.high)
+		return cmp.Or(cmp.Compare(x.low, y.low), cmp.Compare(y.high, x.high))
 	})
 	flat := make([]span, 0, len(spans))
 	var open []span

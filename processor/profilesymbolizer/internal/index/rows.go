@@ -3,7 +3,10 @@
 
 package index
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // sequence is a part of the rows with ascending addresses, the last of which is its end.
 type sequence struct{ begin, end int }
@@ -65,7 +68,7 @@ func (s *Sequence) Discard() { s.b.rows = s.b.rows[:s.begin] }
 
 // sortedRows returns the rows of all sequences by address. Of sequences that overlap, the first one holds.
 func (b *Builder) sortedRows() ([]row, error) {
-	slices.SortStableFunc(b.sequences, func(x, y sequence) int { return compare(b.rows[x.begin].address, b.rows[y.begin].address) })
+	slices.SortStableFunc(b.sequences, func(x, y sequence) int { return cmp.Compare(b.rows[x.begin].address, b.rows[y.begin].address) })
 	if err := b.memory.Use(rowSize * int64(len(b.rows))); err != nil {
 		return nil, err
 	}

@@ -135,9 +135,3 @@ func (t *Table) text(offset uint32) []byte {
 	begin := int(offset) + n
 	return texts[begin : begin+int(size)]
 }
-
-// Bounds returns the lowest address of a range, and the end of the last one.
-func (t *Table) Bounds() (low, high uint64) {
-	n := len(t.tables[rangeTable]) / rangeSize
-	return t.base + uint64(t.word(rangeTable, 0, 0)), t.base + uint64(t.word(rangeTable, n-1, 0))
-}

@@ -5,6 +5,7 @@ package source
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -132,7 +133,7 @@ func (d *Debuginfod) symbols(ctx context.Context, b Binary, file *os.File) ([]el
 	if err := file.Truncate(end); err != nil {
 		return nil, err
 	}
-	sections := []elffile.Section{{Name: ".symtab", Type: elffile.TypeSymbols, Link: 1}, {Name: ".strtab"}}
+	sections := []elffile.Section{{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: 1}, {Name: ".strtab"}}
 	for i := range sections {
 		size, err := d.fetch(ctx, b, "section/"+sections[i].Name, io.NewOffsetWriter(file, end), d.MaxBytes-end)
 		if err != nil {

@@ -4,6 +4,7 @@
 package symbols
 
 import (
+	"debug/elf"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -74,10 +75,7 @@ func BenchmarkIndex(b *testing.B) {
 		}
 		b.ReportMetric(largestMemory(b), "MiB-process")
 	})
-	b.Run("op=look-up", func(b *testing.B) {
-		data := must.Get(os.ReadFile(out.Name()))(b)
-		benchmarkLookups(b, data)
-	})
+	b.Run("op=look-up", func(b *testing.B) { benchmarkLookups(b, name, out.Name()) })
 }
 
 // largestMemory is that of this process, in MiB.
@@ -90,14 +88,17 @@ func largestMemory(b *testing.B) float64 {
 	return float64(kilobytes) / 1024
 }
 
-func benchmarkLookups(b *testing.B, data []byte) {
+// benchmarkLookups looks up addresses of a file in its index.
+func benchmarkLookups(b *testing.B, name, indexName string) {
 	b.Helper()
-	table := must.Get(index.Read(data))(b)
-	low, high := table.Bounds()
+	table := must.Get(index.Read(must.Get(os.ReadFile(indexName))(b)))(b)
+	file := must.Get(elf.Open(name))(b)
+	defer file.Close()
+	code := file.Section(".text")
 	random := rand.New(rand.NewPCG(1, 2))
 	list := make([]uint64, 1<<16)
 	for i := range list {
-		list[i] = low + random.Uint64N(high-low)
+		list[i] = code.Addr + random.Uint64N(code.Size)
 	}
 	var frames []index.Frame
 	b.ReportAllocs()

@@ -25,14 +25,14 @@ type Result struct {
 	Debug debuginfo.Stats
 }
 
-// ErrPanic says that a file made a reader panic: that is a defect, but ends this file only.
-var ErrPanic = errors.New("a reader of symbols has panicked")
+// errPanic says that a file made a reader panic: that is a defect, but ends this file only.
+var errPanic = errors.New("a reader of symbols has panicked")
 
 // Build writes the index of a file. The memory of the work is reserved with the meter.
 func Build(file *elffile.File, w io.WriterAt, memory *meter.Meter) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrPanic, p)
+			err = fmt.Errorf("%w: %v", errPanic, p)
 		}
 	}()
 	builder, err := index.NewBuilder(codeOf(file), segmentsOf(file), memory)

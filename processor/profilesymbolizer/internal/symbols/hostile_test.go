@@ -66,7 +66,7 @@ func TestHostileFiles(t *testing.T) {
 		result, err := hostileBuild(t, data, out)
 		took := time.Since(begin)
 		runtime.ReadMemStats(&after)
-		assert.NotErrorIs(t, err, ErrPanic, name)
+		assert.NotErrorIs(t, err, errPanic, name)
 		assert.Less(t, took, 10*hostileTime, name)
 		// What is garbage in between counts here, and not at once in the memory of a process.
 		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*hostileMemory), name)
@@ -100,7 +100,7 @@ func FuzzBuild(f *testing.F) {
 			return
 		}
 		result, err := hostileBuild(t, data, out)
-		require.NotErrorIs(t, err, ErrPanic)
+		require.NotErrorIs(t, err, errPanic)
 		if err != nil || result.Bytes == 0 {
 			return
 		}

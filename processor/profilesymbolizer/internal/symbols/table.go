@@ -4,6 +4,8 @@
 package symbols
 
 import (
+	"cmp"
+	"debug/elf"
 	"slices"
 	"strings"
 
@@ -25,11 +27,11 @@ const symbolBytes = 3 * 32
 // addSymbols adds the tables of symbols: the full one, or else that of dynamic linking and the one in .gnu_debugdata, which have what the
 // other has not.
 func addSymbols(file *elffile.File, builder *index.Builder, memory *meter.Meter) error {
-	full, err := addTable(file, elffile.TypeSymbols, builder, memory)
+	full, err := addTable(file, elf.SHT_SYMTAB, builder, memory)
 	if err := keep(err, memory); err != nil || full {
 		return err
 	}
-	_, err = addTable(file, elffile.TypeDynamic, builder, memory)
+	_, err = addTable(file, elf.SHT_DYNSYM, builder, memory)
 	if err := keep(err, memory); err != nil {
 		return err
 	}
@@ -37,12 +39,12 @@ func addSymbols(file *elffile.File, builder *index.Builder, memory *meter.Meter)
 	if err := keep(err, memory); err != nil || embedded == nil {
 		return err
 	}
-	_, err = addTable(embedded, elffile.TypeSymbols, builder, memory)
+	_, err = addTable(embedded, elf.SHT_SYMTAB, builder, memory)
 	return keep(err, memory)
 }
 
 // addTable adds the functions of the first table of a type, and reports whether there is one.
-func addTable(file *elffile.File, kind uint32, builder *index.Builder, memory *meter.Meter) (bool, error) {
+func addTable(file *elffile.File, kind elf.SectionType, builder *index.Builder, memory *meter.Meter) (bool, error) {
 	i := slices.IndexFunc(file.Sections, func(s elffile.Section) bool { return s.Type == kind })
 	if i < 0 || int64(file.Sections[i].Link) >= int64(len(file.Sections)) {
 		return false, nil
@@ -77,20 +79,12 @@ func addTable(file *elffile.File, kind uint32, builder *index.Builder, memory *m
 	return true, builder.Err()
 }
 
-// Types and bindings of symbols.
-const (
-	typeFunction  = 2  // STT_FUNC
-	typeIndirect  = 10 // STT_GNU_IFUNC
-	bindingGlobal = 1
-	bindingWeak   = 2
-)
-
 // rank orders the symbols of one address: global, weak, local.
-func rank(binding byte) int {
+func rank(binding elf.SymBind) int {
 	switch binding {
-	case bindingGlobal:
+	case elf.STB_GLOBAL:
 		return 2
-	case bindingWeak:
+	case elf.STB_WEAK:
 		return 1
 	}
 	return 0
@@ -109,8 +103,8 @@ func readSymbols(file *elffile.File, table []byte, builder *index.Builder, memor
 		} else {
 			s.address, s.size, info = uint64(file.Order.Uint32(b[4:])), uint64(file.Order.Uint32(b[8:])), b[12]
 		}
-		s.rank = rank(info >> 4)
-		if kind := info & 15; kind != typeFunction && kind != typeIndirect || !builder.IsCode(s.address) {
+		s.rank = rank(elf.ST_BIND(info))
+		if kind := elf.ST_TYPE(info); kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || !builder.IsCode(s.address) {
 			continue
 		}
 		if err := memory.Use(symbolBytes); err != nil {
@@ -118,15 +112,7 @@ func readSymbols(file *elffile.File, table []byte, builder *index.Builder, memor
 		}
 		symbols = append(symbols, s)
 	}
-	slices.SortStableFunc(symbols, func(x, y symbol) int {
-		switch {
-		case x.address < y.address:
-			return -1
-		case x.address > y.address:
-			return 1
-		}
-		return y.rank - x.rank
-	})
+	slices.SortStableFunc(symbols, func(x, y symbol) int { return cmp.Or(cmp.Compare(x.address, y.address), y.rank-x.rank) })
 	kept := slices.CompactFunc(symbols, func(x, y symbol) bool { return x.address == y.address })
 	return kept, memory.Use(-symbolBytes * int64(len(symbols)-len(kept)))
 }
