@@ -125,6 +125,7 @@ func classOf(err error) class {
 	}{
 		{errIncomplete, class{"incomplete", 4, "deadline_exceeded", http.StatusRequestTimeout}},
 		{source.ErrSize, class{"size", 3, "invalid_argument", http.StatusBadRequest}},
+		{source.ErrTooLarge, class{"size", 3, "invalid_argument", http.StatusBadRequest}},
 		{source.ErrBuildID, class{"build_id", 3, "invalid_argument", http.StatusBadRequest}},
 		{source.ErrFile, class{"malformed", 3, "invalid_argument", http.StatusBadRequest}},
 		{errMalformed, class{"malformed", 3, "invalid_argument", http.StatusBadRequest}},

@@ -26,8 +26,9 @@ var (
 )
 
 const (
-	// Stored is the result of an upload that has succeeded, Failed that of one that cannot be written.
+	// Stored is the result of an upload that has succeeded.
 	Stored = "stored"
+	// Failed is the result of one that cannot be written.
 	Failed = "failed"
 
 	parca     = "POST /parca.debuginfo.v1alpha1.DebuginfoService/"

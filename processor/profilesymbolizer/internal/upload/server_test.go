@@ -5,6 +5,7 @@ package upload
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"os"
@@ -18,6 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
 
 func TestParca(t *testing.T) {
@@ -121,4 +125,21 @@ func TestFailed(t *testing.T) {
 	assert.ErrorContains(t, err, "the file cannot be stored now")
 	assert.NotContains(t, err.Error(), occupied)
 	assert.Equal(t, map[string]int{Failed: 1}, x.counts())
+}
+
+// Headers that need more memory than is allowed are the fault of the file.
+func TestHeadersTooLarge(t *testing.T) {
+	x := newTarget(t, time.Minute, time.Minute)
+	x.files.Memory = func(context.Context) (*meter.Meter, func(), error) {
+		return meter.New(0, func(total int64) error {
+			if total > 1<<18 {
+				return source.ErrTooLarge
+			}
+			return nil
+		}), func() {}, nil
+	}
+	file := large(10)
+	_, err := x.send(t, uploadOf(idA, strconv.Itoa(len(file)), file, 1<<20))
+	assert.Equal(t, codes.InvalidArgument, status.Code(err), "%v", err)
+	assert.Equal(t, map[string]int{"size": 1}, x.counts())
 }
