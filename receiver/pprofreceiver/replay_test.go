@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"os"
@@ -18,7 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // capture returns the recorded bytes of a request.
@@ -118,4 +122,100 @@ func formOf(boundary string, fields ...string) []byte {
 	}
 	body.WriteString("--" + boundary + "--\r\n")
 	return body.Bytes()
+}
+
+// formParts reads a form with the boundary b.
+func formParts(tb testing.TB, body []byte, maxParts int) (parts []formPart, err error) {
+	tb.Helper()
+	s := &server{intake: &intake{limits: LimitsConfig{InflatedBytes: 1 << 20}}}
+	err = s.readForm(&requestMemory{Meter: &meter.Meter{}}, body, "b", maxParts, func(part formPart) error {
+		parts = append(parts, part)
+		return nil
+	})
+	return parts, err
+}
+
+// TestFormParts: the contents of the parts are whole, although they are moved within the body.
+func TestFormParts(t *testing.T) {
+	for _, size := range []int{0, 1, 100, 5_000, 100_000} {
+		var body bytes.Buffer
+		writer := multipart.NewWriter(&body)
+		require.NoError(t, writer.SetBoundary("b"))
+		var want []formPart
+		for i, content := range []string{strings.Repeat("\r\n--b", size/5), strings.Repeat("x", size), strings.Repeat("--bb", size/4)} {
+			name, file := string(rune('a'+i)), "cpu.pprof"
+			to, err := writer.CreateFormFile(name, file)
+			require.NoError(t, err)
+			content = strings.ReplaceAll(content, "--b\r", "--b_\r") // This would be a delimiter.
+			content = strings.TrimSuffix(content, "\r\n--b")
+			_, err = to.Write([]byte(content))
+			require.NoError(t, err)
+			want = append(want, formPart{name: name, fileName: file, content: []byte(content)})
+		}
+		require.NoError(t, writer.Close())
+		got, err := formParts(t, body.Bytes(), 3)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+}
+
+func TestFormRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want refusal.Class
+		says string
+	}{
+		"nothing":           {want: refusal.Malformed, says: `boundary "b"`},
+		"another boundary":  {text: "--c\n\n1\n--c--", want: refusal.Malformed, says: `boundary "b"`},
+		"truncated content": {text: "--b\nContent-Disposition: form-data; name=profile\n\n1", want: refusal.Malformed, says: `part 1 of the form, "profile"`},
+		"truncated header":  {text: "--b\nContent-Disposition: form-data", want: refusal.Malformed, says: "part 1"},
+		"no header line":    {text: "--b\nnonsense\n\n1\n--b--", want: refusal.Malformed, says: "part 1"},
+		"long header":       {text: "--b\n\n1\n--b\nX: " + strings.Repeat("x", 3*maxPartHeader) + "\n\n1\n--b--", want: refusal.TooLarge, says: "the header of a part of the form is larger than 8192 bytes"},
+		"many parts":        {text: strings.Repeat("--b\n\n1\n", 11) + "--b--", want: refusal.TooLarge, says: "more than 10 parts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := formParts(t, []byte(strings.ReplaceAll(c.text, "\n", "\r\n")), 10)
+			require.ErrorContains(t, err, c.says)
+			assert.Equal(t, c.want, refusal.Of(err))
+		})
+	}
+}
+
+func TestFormBoundary(t *testing.T) {
+	for contentType, want := range map[string]string{
+		"multipart/form-data; boundary=b":                          "b",
+		`Multipart/Form-Data; charset=utf-8; boundary="a b"`:       "a b",
+		"multipart/form-data":                                      "error",
+		"multipart/form-data; boundary=" + strings.Repeat("b", 71): "error",
+		"multipart/form-data; boundary":                            "error",
+		"multipart/mixed; boundary=b":                              "no form",
+		"":                                                         "no form",
+		"binary/octet-stream+trie":                                 "no form",
+	} {
+		got, isForm, err := formBoundary(contentType)
+		switch {
+		case err != nil:
+			got = "error"
+			assert.True(t, isForm, contentType)
+		case !isForm:
+			got = "no form"
+		}
+		assert.Equal(t, want, got, contentType)
+	}
+}
+
+// TestFormHeaderMemory: a large header is not read to its end.
+func TestFormHeaderMemory(t *testing.T) {
+	body := []byte("--b\r\n" + strings.Repeat("X: 1\r\n", 100_000))
+	assert.Less(t, memorytest.Allocated(func() {
+		_, err := formParts(t, body, 1)
+		assert.ErrorIs(t, err, errPartHeader)
+	}), int64(1<<20))
+}
+
+func TestFormLinearTime(t *testing.T) {
+	tokens := []string{" ", "\r\n", "\r\n--b", "--b", "--b ", "\r\n--b\t", "--b\r\n\r\n", "\r\n--b\r\n\r\na", "\r\n--b\r\nA: b\r\n\r\n", "\r\n--b\r\n\r\n\r\n", "-", "a"}
+	for _, head := range []string{"", "--b\r\n\r\n", "--b\r\nContent-Disposition: form-data; name=\""} {
+		profiletest.CheckLinear(t, head, "\r\n--b--", tokens, func(body []byte) { _, _ = formParts(t, body, len(body)) })
+	}
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package gatewaytest runs the built distribution for tests.
-package gatewaytest
+package gatewaytest // import "github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 
 import (
 	"context"

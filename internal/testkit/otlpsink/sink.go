@@ -3,7 +3,7 @@
 
 // Package otlpsink is a destination of OTLP profiles for tests: a gRPC server on loopback that hands on what it gets, and
 // fails as it is told.
-package otlpsink
+package otlpsink // import "github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 
 import (
 	"context"
