@@ -6,7 +6,6 @@ package profilesymbolizer
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -37,19 +36,10 @@ func writeBinaries(tb testing.TB, pd pprofile.Profiles, directory string) {
 		for _, u := range mapping.locations {
 			list = append(list, m.dictionary.LocationTable().At(int(u.location)).Address())
 		}
-		slices.Sort(list)
-		texts, symbols := []byte{0}, []byte{}
-		for _, address := range slices.Compact(list) {
-			symbols = append(symbols, elftest.Symbol(uint32(len(texts)), address, 1)...)
-			texts = append(append(texts, "_ZN3app6Worker"...), elftest.Name(address)+"Ev\x00"...)
-		}
 		id := mapping.binaries[0].ID
 		name := filepath.Join(directory, ".build-id", id[:2], id[2:]+".debug")
 		require.NoError(tb, os.MkdirAll(filepath.Dir(name), 0o700))
-		require.NoError(tb, os.WriteFile(name, elftest.Make(
-			elftest.Section{Name: ".text", Type: 8, Flags: 6, Address: list[0], Size: list[len(list)-1] - list[0] + 1},
-			elftest.Note(id), elftest.Section{Name: ".symtab", Type: 2, Link: 4, Data: symbols}, elftest.Section{Type: 3, Data: texts},
-		), 0o600))
+		require.NoError(tb, os.WriteFile(name, elftest.WithAddresses(id, list), 0o600))
 	}
 }
 

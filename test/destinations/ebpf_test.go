@@ -54,14 +54,15 @@ type ebpfGateway struct {
 	pyroscope              *route
 }
 
-func startEBPF(t *testing.T) *ebpfGateway {
+// startEBPF starts a gateway, with more settings.
+func startEBPF(t *testing.T, more ...string) *ebpfGateway {
 	t.Helper()
 	config := must.Get(filepath.Abs("../../config/ebpf.yaml"))(t)
 	b := startBackends(t)
 	addresses := must.Get(gateway.FreeAddresses(t.Context(), 4))(t)
 	g := &ebpfGateway{otlp: addresses[0], pages: addresses[2], directory: t.TempDir(), pyroscope: b.push}
 	gatewaytest.Run(t, gateway.Options{
-		Configs:   []string{config, fmt.Sprintf(ebpfChanges, addresses[0], addresses[1], addresses[2], addresses[3], b.http.URL)},
+		Configs:   append([]string{config, fmt.Sprintf(ebpfChanges, addresses[0], addresses[1], addresses[2], addresses[3], b.http.URL)}, more...),
 		HealthURL: "http://" + addresses[3],
 		Directory: g.directory,
 	})

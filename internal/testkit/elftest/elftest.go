@@ -7,7 +7,8 @@ package elftest // import "github.com/otelpprof/otelpprof/internal/testkit/elfte
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"strconv"
+	"fmt"
+	"slices"
 )
 
 // Section is a section of a file. Offset and Size replace those of Data if they are not 0.
@@ -102,8 +103,18 @@ func Make(sections ...Section) []byte {
 	return append(file, table...)
 }
 
-// Name returns a name of C++ for a function, with its length before it.
-func Name(address uint64) string {
-	name := "step" + strconv.FormatUint(address, 16)
-	return strconv.Itoa(len(name)) + name
+// WithAddresses returns a file of debug information with a build id and a method of app::Worker at each address.
+func WithAddresses(buildID string, addresses []uint64) []byte {
+	addresses = slices.Compact(slices.Sorted(slices.Values(addresses)))
+	texts, symbols := []byte{0}, []byte{}
+	for _, address := range addresses {
+		symbols = append(symbols, Symbol(uint32(len(texts)), address, 1)...)
+		name := fmt.Sprintf("step%x", address)
+		texts = fmt.Appendf(texts, "_ZN3app6Worker%d%sEv\x00", len(name), name)
+	}
+	low, high := addresses[0], addresses[len(addresses)-1]
+	return Make(
+		Section{Name: ".text", Type: 8, Flags: 6, Address: low, Size: high - low + 1},
+		Note(buildID), Section{Name: ".symtab", Type: 2, Link: 4, Data: symbols}, Section{Type: 3, Data: texts},
+	)
 }
