@@ -5,11 +5,11 @@ package elftest
 
 import (
 	"bytes"
-	"compress/zlib"
 	"encoding/binary"
 	"fmt"
 	"math"
 
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -39,9 +39,9 @@ func unit4(abbreviations uint32, entries []byte) []byte {
 	return little(uint32(7+len(entries)), uint16(4), abbreviations, uint8(8), entries)
 }
 
-// compressedSection returns a section with a header of its compression.
-func compressedSection(name string, kind uint32, size uint64, data []byte) Section {
-	s := dwarf(name, little(kind, uint32(0), size, uint64(1), data))
+// compressedSection returns .debug_info with a header of its compression.
+func compressedSection(kind uint32, size uint64, data []byte) Section {
+	s := dwarf("info", little(kind, uint32(0), size, uint64(1), data))
 	s.Flags = 0x800
 	return s
 }
@@ -87,16 +87,16 @@ func Hostile() map[string][]byte {
 	files := map[string][]byte{}
 	zeros := make([]byte, 64<<20)
 	for name, s := range map[string]Section{
-		"zlib of zeros":           compressedSection("info", 1, uint64(len(zeros)), zlibOf(zeros)),
-		"zstd of zeros":           compressedSection("info", 2, uint64(len(zeros)), zstdOf(zeros)),
-		"zlib says little":        compressedSection("info", 1, 10, zlibOf(zeros)),
-		"zstd says little":        compressedSection("info", 2, 10, zstdOf(zeros)),
-		"zlib says much":          compressedSection("info", 1, math.MaxInt64, zlibOf([]byte("x"))),
-		"zstd says much":          compressedSection("info", 2, math.MaxUint64, zstdOf([]byte("x"))),
-		"zlib says 16 MiB":        compressedSection("info", 1, 16<<20, zlibOf([]byte("x"))),
-		"zlib is none":            compressedSection("info", 1, 100, []byte("no zlib")),
-		"zstd is none":            compressedSection("info", 2, 100, []byte("no zstd")),
-		"unknown compression":     compressedSection("info", 9, 100, []byte("x")),
+		"zlib of zeros":           compressedSection(1, uint64(len(zeros)), zlibOf(zeros)),
+		"zstd of zeros":           compressedSection(2, uint64(len(zeros)), zstdOf(zeros)),
+		"zlib says little":        compressedSection(1, 10, zlibOf(zeros)),
+		"zstd says little":        compressedSection(2, 10, zstdOf(zeros)),
+		"zlib says much":          compressedSection(1, math.MaxInt64, zlibOf([]byte("x"))),
+		"zstd says much":          compressedSection(2, math.MaxUint64, zstdOf([]byte("x"))),
+		"zlib says 16 MiB":        compressedSection(1, 16<<20, zlibOf([]byte("x"))),
+		"zlib is none":            compressedSection(1, 100, []byte("no zlib")),
+		"zstd is none":            compressedSection(2, 100, []byte("no zstd")),
+		"unknown compression":     compressedSection(9, 100, []byte("x")),
 		"short header":            {Name: ".debug_info", Type: 1, Flags: 0x800, Data: make([]byte, 5)},
 		"zdebug":                  {Name: ".zdebug_info", Type: 1, Data: append([]byte("ZLIB\x00\x00\x00\x00\x04\x00\x00\x00"), zlibOf(zeros)...)},
 		"beyond the file":         {Name: ".debug_info", Type: 1, Offset: 1 << 40, Size: 1 << 40},
