@@ -68,7 +68,7 @@ func (c *converter) announce() {
 			c.logger.Warn("The receiver is in no profiles pipeline: profiling records are passed on as logs")
 		case c.profiles != nil && c.logs == nil:
 			c.logger.Info("The receiver is in no logs pipeline: log records other than profiling records are not passed on",
-				zap.String("other_logs", string(c.otherLogs)))
+				zap.String("other_logs", c.otherLogs))
 		}
 	})
 }
