@@ -19,6 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/discovery"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
@@ -81,6 +82,24 @@ func TestScheduleJitter(t *testing.T) {
 		assert.Positive(t, jitter)
 		require.NoError(t, s.shutdown(t.Context()))
 	})
+}
+
+// TestJitterOfTargets: the fetches from configured targets have a jitter of at most a third of the interval, and of 5 seconds.
+func TestJitterOfTargets(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	in := must.Get(newIntake(nopSettings(), cfg, &sink{}))(t)
+	for interval, want := range map[time.Duration]time.Duration{3 * time.Second: time.Second, 15 * time.Second: 5 * time.Second, time.Minute: 5 * time.Second} {
+		section := cfg.Scrape.GetOrInsertDefault()
+		section.Targets, section.Profiles = []TargetConfig{{Endpoint: "localhost:1"}}, []ScrapedProfile{{Name: profileHeap}}
+		section.Schedule = ScheduleConfig{CollectionInterval: interval, InitialDelay: time.Hour}
+		s := must.Get(newScrape(nopSettings(), section, in))(t)
+		require.NoError(t, s.Start(t.Context(), &watchingHost{}))
+		for one := range s.tasks {
+			assert.Equal(t, want, one.jitter)
+		}
+		assert.Len(t, s.tasks, 1)
+		require.NoError(t, s.Shutdown(t.Context()))
+	}
 }
 
 // TestScheduleStop: a task ends once. A run in progress is cancelled and ends first, and its result is not reported.
