@@ -31,14 +31,14 @@ func (b *Builder) StringAttribute(key, unit int32, value string) int32 {
 // StringBytesAttribute is like StringAttribute, but value is bytes. It copies them if the attribute is new.
 func (b *Builder) StringBytesAttribute(key, unit int32, value []byte) int32 {
 	h := mix(hashAttribute(key, unit, pcommon.ValueTypeStr), hashBytes(value))
-	entry, slot := b.attributeIndex.first(h)
-	for ; entry >= 0; entry, slot = b.attributeIndex.next(h, slot) {
+	entry, added := b.attributeIndex.add(h, len(b.attributes), func(entry int32) bool {
 		a := &b.attributes[entry]
-		if a.Key == key && a.Unit == unit && a.Kind == pcommon.ValueTypeStr && a.Text == string(value) {
-			return entry
-		}
+		return a.Key == key && a.Unit == unit && a.Kind == pcommon.ValueTypeStr && a.Text == string(value)
+	})
+	if added {
+		b.attributes = append(b.attributes, Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeStr, Text: b.keep(value)})
 	}
-	return b.addAttribute(h, slot, Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeStr, Text: b.keep(value)})
+	return entry
 }
 
 // IntAttribute returns the index of the attribute with an int value.
@@ -82,20 +82,11 @@ func newAttribute(key, unit int32, value pcommon.Value) Attribute {
 }
 
 func (b *Builder) attribute(a Attribute) int32 {
-	h := a.hash()
-	entry, slot := b.attributeIndex.first(h)
-	for ; entry >= 0; entry, slot = b.attributeIndex.next(h, slot) {
-		if equalAttributes(&b.attributes[entry], &a) {
-			return entry
-		}
+	entry, added := b.attributeIndex.add(a.hash(), len(b.attributes), func(entry int32) bool { return equalAttributes(&b.attributes[entry], &a) })
+	if added {
+		b.attributes = append(b.attributes, a)
 	}
-	return b.addAttribute(h, slot, a)
-}
-
-func (b *Builder) addAttribute(h, slot uint64, a Attribute) int32 {
-	b.attributeIndex.insert(h, slot, len(b.attributes))
-	b.attributes = append(b.attributes, a)
-	return int32(len(b.attributes) - 1)
+	return entry
 }
 
 func equalAttributes(a, b *Attribute) bool {

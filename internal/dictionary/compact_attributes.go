@@ -19,14 +19,8 @@ func (c *Compactor) attributeAt(i int) (a Attribute, err error) {
 		return Attribute{}, nil
 	}
 	from := c.source.AttributeTable().At(i)
-	key, unit := c.tables[Strings].find(from.KeyStrindex()), c.tables[Strings].find(from.UnitStrindex())
-	if key < 0 {
-		return a, c.tables[Strings].fault(from.KeyStrindex())
-	}
-	if unit < 0 {
-		return a, c.tables[Strings].fault(from.UnitStrindex())
-	}
-	return newAttribute(key, unit, from.Value()), nil
+	key, unit := c.tables[Strings].get(from.KeyStrindex(), &err), c.tables[Strings].get(from.UnitStrindex(), &err)
+	return newAttribute(key, unit, from.Value()), err
 }
 
 func (c *Compactor) joinAttributes() {
@@ -40,7 +34,7 @@ func (c *Compactor) joinAttributes() {
 	referred := c.tables[Strings].referred
 	for i := range c.tables[Attributes].first {
 		a, err := c.attributeAt(i)
-		if a.Value != (pcommon.Value{}) && attributevalue.TooDeep(a.Value) {
+		if err == nil && a.Value != (pcommon.Value{}) && attributevalue.TooDeep(a.Value) {
 			err = &attributevalue.TooDeepError{Key: c.text(a.Key)}
 		}
 		if err != nil {

@@ -21,15 +21,10 @@ func (c *Compactor) joinAll() {
 
 // join adds entry i to the index, and sets its representative: the first equal entry.
 func (c *Compactor) join(table *tableState, i int, h uint64, equal func(a, b int) bool) {
-	entry, slot := c.index.first(h)
-	for ; entry >= 0; entry, slot = c.index.next(h, slot) {
-		if equal(int(entry), i) {
-			table.first[i], table.twice, c.changed = entry, true, true
-			return
-		}
+	first, added := c.index.add(h, i, func(entry int32) bool { return equal(int(entry), i) })
+	if table.first[i] = first; !added {
+		table.twice, c.changed = true, true
 	}
-	c.index.insert(h, slot, i)
-	table.first[i] = int32(i)
 }
 
 // entryHash is an entry to join, with its hash.
@@ -105,18 +100,14 @@ func (c *Compactor) functionAt(i int) (f Function, err error) {
 	if i == 0 {
 		return Function{}, nil
 	}
-	from := c.source.FunctionTable().At(i)
-	f.StartLine = from.StartLine()
-	if f.Name = c.tables[Strings].find(from.NameStrindex()); f.Name < 0 {
-		return f, c.tables[Strings].fault(from.NameStrindex())
+	from, texts := c.source.FunctionTable().At(i), &c.tables[Strings]
+	f = Function{
+		Name:       texts.get(from.NameStrindex(), &err),
+		SystemName: texts.get(from.SystemNameStrindex(), &err),
+		Filename:   texts.get(from.FilenameStrindex(), &err),
+		StartLine:  from.StartLine(),
 	}
-	if f.SystemName = c.tables[Strings].find(from.SystemNameStrindex()); f.SystemName < 0 {
-		return f, c.tables[Strings].fault(from.SystemNameStrindex())
-	}
-	if f.Filename = c.tables[Strings].find(from.FilenameStrindex()); f.Filename < 0 {
-		return f, c.tables[Strings].fault(from.FilenameStrindex())
-	}
-	return f, nil
+	return f, err
 }
 
 func (c *Compactor) joinFunctions() {
@@ -173,10 +164,8 @@ func (c *Compactor) mappingAt(i int) (m Mapping, err error) {
 	}
 	from := c.source.MappingTable().At(i)
 	m = Mapping{Start: from.MemoryStart(), Limit: from.MemoryLimit(), Offset: from.FileOffset()}
-	if m.Filename = c.tables[Strings].find(from.FilenameStrindex()); m.Filename < 0 {
-		return m, c.tables[Strings].fault(from.FilenameStrindex())
-	}
-	return m, nil
+	m.Filename = c.tables[Strings].get(from.FilenameStrindex(), &err)
+	return m, err
 }
 
 // equalSets reports whether a list, as a set, equals a set. Entry 0 does not count.

@@ -23,9 +23,9 @@ func (c *Compactor) joinLocations() {
 
 // hashLocation checks the entries to which a location refers, and hashes the location by value.
 func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
-	l := Location{Address: from.Address(), Mapping: c.tables[Mappings].find(from.MappingIndex())}
-	if l.Mapping < 0 {
-		return 0, c.tables[Mappings].fault(from.MappingIndex())
+	l := Location{Address: from.Address(), Mapping: c.tables[Mappings].get(from.MappingIndex(), &err)}
+	if err != nil {
+		return 0, err
 	}
 	c.tables[Mappings].referred[l.Mapping] = true
 	lines := from.Lines()

@@ -4,6 +4,7 @@
 package dictionary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -50,6 +51,15 @@ func (c *tableState) find(i int32) int32 {
 		return -1
 	}
 	return c.first[i]
+}
+
+// get is find for a reference of another entry. It returns 0 and sets err, unless that is set, if the entry is invalid or does not exist.
+func (c *tableState) get(i int32, err *error) int32 {
+	first := c.find(i)
+	if first < 0 {
+		*err, first = cmp.Or(*err, c.fault(i)), 0
+	}
+	return first
 }
 
 // fault returns the error of an entry for which find returned a number below zero.

@@ -4,11 +4,7 @@
 package dictionary
 
 // hashIndex finds the entries of a table by their hash: open addressing with linear probing. A slot has the upper half of
-// the hash and the entry's index plus one; zero is a free slot. The table decides whether a candidate is equal:
-//
-//	entry, slot := x.first(h)
-//	for ; entry >= 0; entry, slot = x.next(h, slot) { if equal, return entry }
-//	x.insert(h, slot, newEntry)
+// the hash and the entry's index plus one; zero is a free slot. The table decides whether a candidate is equal.
 type hashIndex struct {
 	slots []uint64
 	used  int
@@ -37,37 +33,27 @@ func indexSize(n int) int {
 	return size
 }
 
-// first returns the first entry that can have the hash h, or -1, and its slot.
-func (x *hashIndex) first(h uint64) (entry int32, slot uint64) {
+// add returns the entry with the hash h for which equal returns true. If there is none, it adds entry n.
+func (x *hashIndex) add(h uint64, n int, equal func(entry int32) bool) (entry int32, added bool) {
 	if 4*x.used >= 3*len(x.slots) {
 		x.grow()
 	}
-	return x.next(h, h>>32-1)
-}
-
-// touch reads the slot where first will look for h, so that it is in the processor's caches by then.
-func (x *hashIndex) touch(h uint64) uint64 { return x.slots[h>>32&uint64(len(x.slots)-1)] }
-
-// next returns the next entry after slot that can have the hash h, or -1, and its slot.
-func (x *hashIndex) next(h, slot uint64) (int32, uint64) {
 	mask := uint64(len(x.slots) - 1)
-	for {
-		slot = (slot + 1) & mask
+	for slot := h >> 32 & mask; ; slot = (slot + 1) & mask {
 		content := x.slots[slot]
 		if content == 0 {
-			return -1, slot
+			x.slots[slot] = h>>32<<32 | uint64(uint32(n+1))
+			x.used++
+			return int32(n), true
 		}
-		if content>>32 == h>>32 {
-			return int32(uint32(content)) - 1, slot
+		if entry := int32(uint32(content)) - 1; content>>32 == h>>32 && equal(entry) {
+			return entry, false
 		}
 	}
 }
 
-// insert adds an entry to the free slot that first or next returned for h.
-func (x *hashIndex) insert(h, slot uint64, entry int) {
-	x.slots[slot] = h>>32<<32 | uint64(uint32(entry+1))
-	x.used++
-}
+// touch reads the slot where add will look for h first, so that it is in the processor's caches by then.
+func (x *hashIndex) touch(h uint64) uint64 { return x.slots[h>>32&uint64(len(x.slots)-1)] }
 
 func (x *hashIndex) grow() {
 	old := x.slots

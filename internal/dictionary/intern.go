@@ -42,50 +42,39 @@ type Link struct {
 
 // Function returns the index of f.
 func (b *Builder) Function(f Function) int32 {
-	h := f.hash()
-	entry, slot := b.functionIndex.first(h)
-	for ; entry >= 0; entry, slot = b.functionIndex.next(h, slot) {
-		if b.functions[entry] == f {
-			return entry
-		}
+	entry, added := b.functionIndex.add(f.hash(), len(b.functions), func(entry int32) bool { return b.functions[entry] == f })
+	if added {
+		b.functions = append(b.functions, f)
 	}
-	b.functionIndex.insert(h, slot, len(b.functions))
-	b.functions = append(b.functions, f)
-	return int32(len(b.functions) - 1)
+	return entry
 }
 
 // Mapping returns the index of m with these attributes. attributes must be sorted. The Builder copies it.
 func (b *Builder) Mapping(m Mapping, attributes []int32) int32 {
-	h := m.hash(attributes)
-	entry, slot := b.mappingIndex.first(h)
-	for ; entry >= 0; entry, slot = b.mappingIndex.next(h, slot) {
-		if b.mappings[entry] == m && slices.Equal(b.mappingAttributes.at(int(entry)), attributes) {
-			return entry
-		}
+	entry, added := b.mappingIndex.add(m.hash(attributes), len(b.mappings), func(entry int32) bool {
+		return b.mappings[entry] == m && slices.Equal(b.mappingAttributes.at(int(entry)), attributes)
+	})
+	if added {
+		b.mappings = append(b.mappings, m)
+		b.mappingAttributes.add(attributes)
 	}
-	b.mappingIndex.insert(h, slot, len(b.mappings))
-	b.mappings = append(b.mappings, m)
-	b.mappingAttributes.add(attributes)
-	return int32(len(b.mappings) - 1)
+	return entry
 }
 
 // Location returns the index of l with these lines, in this order, and attributes. attributes must be sorted. The Builder
 // copies both.
 func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
-	h := l.hash(lines, attributes)
-	entry, slot := b.locationIndex.first(h)
-	for ; entry >= 0; entry, slot = b.locationIndex.next(h, slot) {
-		if b.locations[entry] == l && slices.Equal(b.linesAt(entry), lines) &&
-			slices.Equal(b.locationAttributes.at(int(entry)), attributes) {
-			return entry
-		}
+	entry, added := b.locationIndex.add(l.hash(lines, attributes), len(b.locations), func(entry int32) bool {
+		return b.locations[entry] == l && slices.Equal(b.linesAt(entry), lines) &&
+			slices.Equal(b.locationAttributes.at(int(entry)), attributes)
+	})
+	if added {
+		b.locations = append(b.locations, l)
+		b.lines = append(b.lines, lines...)
+		b.linesEnds = append(b.linesEnds, len(b.lines))
+		b.locationAttributes.add(attributes)
 	}
-	b.locationIndex.insert(h, slot, len(b.locations))
-	b.locations = append(b.locations, l)
-	b.lines = append(b.lines, lines...)
-	b.linesEnds = append(b.linesEnds, len(b.lines))
-	b.locationAttributes.add(attributes)
-	return int32(len(b.locations) - 1)
+	return entry
 }
 
 // Stack returns the index of the stack with these locations, leaf first. The Builder copies locations.
@@ -103,16 +92,11 @@ func (b *Builder) AddNextStacks(dst []int32, ends []int) []int32 { return b.stac
 
 // Link returns the index of l.
 func (b *Builder) Link(l Link) int32 {
-	h := l.hash()
-	entry, slot := b.linkIndex.first(h)
-	for ; entry >= 0; entry, slot = b.linkIndex.next(h, slot) {
-		if b.links[entry] == l {
-			return entry
-		}
+	entry, added := b.linkIndex.add(l.hash(), len(b.links), func(entry int32) bool { return b.links[entry] == l })
+	if added {
+		b.links = append(b.links, l)
 	}
-	b.linkIndex.insert(h, slot, len(b.links))
-	b.links = append(b.links, l)
-	return int32(len(b.links) - 1)
+	return entry
 }
 
 // chunkBytes is the maximum size of a chunk, which is one allocation for many new strings. The first chunk of a message
@@ -124,32 +108,20 @@ const (
 
 // String returns the index of s. The Builder keeps s.
 func (b *Builder) String(s string) int32 {
-	h := hashString(s)
-	entry, slot := b.stringIndex.first(h)
-	for ; entry >= 0; entry, slot = b.stringIndex.next(h, slot) {
-		if b.strings[entry] == s {
-			return entry
-		}
+	entry, added := b.stringIndex.add(hashString(s), len(b.strings), func(entry int32) bool { return b.strings[entry] == s })
+	if added {
+		b.strings = append(b.strings, s)
 	}
-	return b.addString(h, slot, s)
+	return entry
 }
 
 // StringBytes returns the index of the string with these bytes. It copies them if the string is new.
 func (b *Builder) StringBytes(s []byte) int32 {
-	h := hashBytes(s)
-	entry, slot := b.stringIndex.first(h)
-	for ; entry >= 0; entry, slot = b.stringIndex.next(h, slot) {
-		if b.strings[entry] == string(s) {
-			return entry
-		}
+	entry, added := b.stringIndex.add(hashBytes(s), len(b.strings), func(entry int32) bool { return b.strings[entry] == string(s) })
+	if added {
+		b.strings = append(b.strings, b.keep(s))
 	}
-	return b.addString(h, slot, b.keep(s))
-}
-
-func (b *Builder) addString(h, slot uint64, s string) int32 {
-	b.stringIndex.insert(h, slot, len(b.strings))
-	b.strings = append(b.strings, s)
-	return int32(len(b.strings) - 1)
+	return entry
 }
 
 // keep copies s into the current chunk. A strings.Builder never changes the bytes of a string that it has returned.

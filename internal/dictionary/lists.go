@@ -110,15 +110,11 @@ func (t *ListTable) addBatch(dst []int32, ends []int) []int32 {
 
 // add returns the number of a list with the hash h. The list can be in the space of next.
 func (t *ListTable) add(h uint64, list []int32) int32 {
-	entry, slot := t.index.first(h)
-	for ; entry >= 0; entry, slot = t.index.next(h, slot) {
-		if slices.Equal(t.lists.at(int(entry)), list) {
-			return entry
-		}
+	entry, added := t.index.add(h, t.lists.len(), func(entry int32) bool { return slices.Equal(t.lists.at(int(entry)), list) })
+	if added {
+		t.lists.add(list)
 	}
-	t.index.insert(h, slot, t.lists.len())
-	t.lists.add(list)
-	return int32(t.lists.len() - 1)
+	return entry
 }
 
 // At returns list number i. It is valid until the next call of Index or Reset.

@@ -102,18 +102,16 @@ func TestPairSet(t *testing.T) {
 // candidates returns all entries that may have the hash h, in the order in which they are found.
 func candidates(x *hashIndex, h uint64) []int32 {
 	var found []int32
-	entry, slot := x.first(h)
-	for ; entry >= 0; entry, slot = x.next(h, slot) {
+	copied := hashIndex{slices.Clone(x.slots), x.used}
+	copied.add(h, 0, func(entry int32) bool {
 		found = append(found, entry)
-	}
+		return false
+	})
 	return found
 }
 
 func insert(x *hashIndex, h uint64, entry int) {
-	at, slot := x.first(h)
-	for ; at >= 0; at, slot = x.next(h, slot) { //revive:disable-line:empty-block // up to the first free slot
-	}
-	x.insert(h, slot, entry)
+	x.add(h, entry, func(int32) bool { return false })
 }
 
 // TestIndexOfEqualHashes: entries with equal hashes, or with equal stored parts of them, are all found, each once and in the

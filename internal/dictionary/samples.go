@@ -37,18 +37,13 @@ func (t *SampleTable) Index(id SampleIdentity, attributes []int32) (number int, 
 		return t.next - 1, false
 	}
 	h := hashIndices(mix(uint64(uint32(id.Stack))<<32|uint64(uint32(id.Link)), 0), attributes)
-	entry, slot := t.index.first(h)
-	for ; entry >= 0; entry, slot = t.index.next(h, slot) {
-		if t.equals(int(entry), id, attributes) {
-			t.next = int(entry) + 1
-			return int(entry), false
-		}
+	entry, added := t.index.add(h, len(t.samples), func(entry int32) bool { return t.equals(int(entry), id, attributes) })
+	if added {
+		t.samples = append(t.samples, id)
+		t.attributes.add(attributes)
 	}
-	t.index.insert(h, slot, len(t.samples))
-	t.samples = append(t.samples, id)
-	t.attributes.add(attributes)
-	t.next = len(t.samples)
-	return len(t.samples) - 1, true
+	t.next = int(entry) + 1
+	return int(entry), added
 }
 
 func (t *SampleTable) equals(i int, id SampleIdentity, attributes []int32) bool {
