@@ -5,6 +5,7 @@ package pprofwire
 
 import (
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"unsafe"
 )
@@ -30,12 +31,7 @@ func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 // or an entry without an id. count stops at the first field that it cannot skip. Read returns the error for that field, and
 // finds no more entries before it than count.
 func count(raw []byte, limits *Limits) (n counts, err error) {
-	for i := 0; i < len(raw) && err == nil; {
-		tag, start, end := field(raw, i)
-		if end < 0 {
-			break
-		}
-		b := raw[start:end]
+	for tag, b := range fields(raw) {
 		switch tag {
 		case 1<<3 | wireBytes:
 			n.sampleTypes++
@@ -56,12 +52,24 @@ func count(raw []byte, limits *Limits) (n counts, err error) {
 		case 13<<3 | wireBytes:
 			n.comments += countVarints(b)
 		}
-		i = end
+		if err != nil {
+			return n, err
+		}
 	}
-	if err == nil {
-		err = n.check(limits)
+	return n, n.check(limits)
+}
+
+// fields iterates over the tags and the contents of fields, up to the first one that is malformed.
+func fields(b []byte) iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) {
+		for i := 0; i < len(b); {
+			tag, start, end := field(b, i)
+			if end < 0 || !yield(tag, b[start:end]) {
+				return
+			}
+			i = end
+		}
 	}
-	return n, err
 }
 
 // field returns the tag of the field that begins at b[i], and the start and end of its content. end is negative if the field is
@@ -80,24 +88,19 @@ func field(b []byte, i int) (tag uint64, start, end int) {
 
 func (n *counts) countSample(b []byte, limits *Limits) error {
 	ids, labels := 0, 0
-	for i := 0; i < len(b); {
-		tag, start, end := field(b, i)
-		if end < 0 {
-			break
-		}
+	for tag, content := range fields(b) {
 		switch tag {
 		case 1<<3 | wireVarint:
 			ids++
 		case 1<<3 | wireBytes:
-			ids += countVarints(b[start:end])
+			ids += countVarints(content)
 		case 2<<3 | wireVarint:
 			n.values++
 		case 2<<3 | wireBytes:
-			n.values += countVarints(b[start:end])
+			n.values += countVarints(content)
 		case 3<<3 | wireBytes:
 			labels++
 		}
-		i = end
 	}
 	n.samples++
 	n.locationIDs += ids
@@ -110,15 +113,10 @@ func (n *counts) countLocation(b []byte, limits *Limits) error {
 		return err
 	}
 	lines := 0
-	for i := 0; i < len(b); {
-		tag, _, end := field(b, i)
-		if end < 0 {
-			break
-		}
+	for tag := range fields(b) {
 		if tag == 4<<3|wireBytes {
 			lines++
 		}
-		i = end
 	}
 	n.locations++
 	n.lines += lines

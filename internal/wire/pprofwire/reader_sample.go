@@ -156,44 +156,24 @@ func (p *Profile) readValues(b []byte, limits *Limits) (err error) {
 // readLabel reads the bytes of one label.
 //
 //	int64 key = 1;  int64 str = 2;  int64 num = 3;  int64 num_unit = 4;
-func (p *Profile) readLabel(b []byte, limits *Limits) (err error) {
+func (p *Profile) readLabel(b []byte, limits *Limits) error {
 	var l Label
 	for i := 0; i < len(b); {
-		tag := b[i]
-		if tag&7 != wireVarint || tag < 1<<3 || tag >= 5<<3 {
-			next, err := p.skipUnknown(b, i, "Label", 4)
-			if err != nil {
-				return err
-			}
-			i = next
-			continue
-		}
-		v, next := uint64(0), i+2
-		if i+1 < len(b) && b[i+1] < 0x80 {
-			v = uint64(b[i+1])
-		} else if v, next = longUvarint(b, i+1); next < 0 {
-			return inField(fmt.Sprintf("a label of sample %d", len(p.Samples)), int(tag>>3), fault(next))
-		}
-		i = next
-		if tag>>3 == 3 {
+		field, v, next, err := p.number(b, i, inLabel, len(p.Samples))
+		switch field {
+		case 1:
+			l.Key, err = stringIndex("label.key", v)
+		case 2:
+			l.Str, err = stringIndex("label.str", v)
+		case 3:
 			l.Num = int64(v)
-			continue
+		case 4:
+			l.NumUnit, err = stringIndex("label.num_unit", v)
 		}
-		index, err := stringIndex(labelFields[tag>>3], v)
 		if err != nil {
 			return err
 		}
-		switch tag >> 3 {
-		case 1:
-			l.Key = index
-		case 2:
-			l.Str = index
-		default:
-			l.NumUnit = index
-		}
+		i = next
 	}
 	return push(p, &p.Labels, l, limits)
 }
-
-// labelFields has the names of the fields of a label by their numbers.
-var labelFields = [...]string{1: "label.key", 2: "label.str", 3: "label.num", 4: "label.num_unit"}

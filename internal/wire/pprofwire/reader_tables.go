@@ -9,16 +9,20 @@ import "fmt"
 //
 //	int64 type = 1;  int64 unit = 2;
 func (p *Profile) readValueType(b []byte, t ValueType) (ValueType, error) {
-	err := p.readNumbers(b, "ValueType", 2, func(field int, v uint64) (err error) {
+	for i := 0; i < len(b); {
+		field, v, next, err := p.number(b, i, inValueType, len(p.SampleTypes))
 		switch field {
 		case 1:
 			t.Type, err = stringIndex("ValueType.type", v)
 		case 2:
 			t.Unit, err = stringIndex("ValueType.unit", v)
 		}
-		return err
-	})
-	return t, err
+		if err != nil {
+			return t, err
+		}
+		i = next
+	}
+	return t, nil
 }
 
 // readMapping reads the bytes of one mapping.
@@ -29,7 +33,8 @@ func (p *Profile) readValueType(b []byte, t ValueType) (ValueType, error) {
 //	                                                  bool has_inline_frames = 10;
 func (p *Profile) readMapping(b []byte, limits *Limits) error {
 	var m Mapping
-	err := p.readNumbers(b, "Mapping", 10, func(field int, v uint64) (err error) {
+	for i := 0; i < len(b); {
+		field, v, next, err := p.number(b, i, inMapping, len(p.Mappings))
 		switch field {
 		case 1:
 			m.ID = v
@@ -52,10 +57,10 @@ func (p *Profile) readMapping(b []byte, limits *Limits) error {
 		case 10:
 			m.HasInlineFrames = v != 0
 		}
-		return err
-	})
-	if err != nil {
-		return err
+		if err != nil {
+			return err
+		}
+		i = next
 	}
 	if m.ID == 0 {
 		return noID("mapping", len(p.Mappings))
@@ -63,29 +68,35 @@ func (p *Profile) readMapping(b []byte, limits *Limits) error {
 	return push(p, &p.Mappings, m, limits)
 }
 
-// readNumbers calls set for each number of a message whose fields 1 to known are numbers. Locations, lines, functions and labels
-// are too many for a call of set per field: their readers repeat the loop.
-func (p *Profile) readNumbers(b []byte, message string, known int, set func(field int, v uint64) error) error {
-	for i := 0; i < len(b); {
-		tag := int(b[i])
-		if tag&7 != wireVarint || tag < 1<<3 || tag >= (known+1)<<3 {
-			next, err := p.skipUnknown(b, i, message, uint64(known))
-			if err != nil {
-				return err
-			}
-			i = next
-			continue
-		}
-		v, next := uvarint(b, i+1)
-		if next < 0 {
-			return inField(message, tag>>3, fault(next))
-		}
-		if err := set(tag>>3, v); err != nil {
-			return err
-		}
-		i = next
+// numbers is a message whose fields are numbers: its name, how errors name one of its entries, and its largest field number.
+type numbers struct {
+	message, entry string
+	known          int
+}
+
+var (
+	inValueType = &numbers{"ValueType", "ValueType %d", 2}
+	inMapping   = &numbers{"Mapping", "mapping %d", 10}
+	inLocation  = &numbers{"Location", "location %d", 5}
+	inLine      = &numbers{"Line", "a line of location %d", 3}
+	inFunction  = &numbers{"Function", "function %d", 5}
+	inLabel     = &numbers{"Label", "a label of sample %d", 4}
+)
+
+// number reads a number of entry n. field is 0 if it skipped an unknown field.
+func (p *Profile) number(b []byte, i int, of *numbers, n int) (field int, v uint64, next int, err error) {
+	tag := int(b[i])
+	if tag&7 != wireVarint || tag < 1<<3 || tag >= (of.known+1)<<3 {
+		next, err = p.skipUnknown(b, i, of.message, uint64(of.known))
+		return 0, 0, next, err
 	}
-	return nil
+	if i+1 < len(b) && b[i+1] < 0x80 {
+		return tag >> 3, uint64(b[i+1]), i + 2, nil
+	}
+	if v, next = longUvarint(b, i+1); next < 0 {
+		return 0, 0, 0, inField(fmt.Sprintf(of.entry, n), tag>>3, fault(next))
+	}
+	return tag >> 3, v, next, nil
 }
 
 // readLocation reads the bytes of one location.
@@ -96,11 +107,10 @@ func (p *Profile) readLocation(b []byte, limits *Limits) error {
 	var l Location
 	firstLine := len(p.Lines)
 	for i := 0; i < len(b); {
-		tag := b[i]
-		if tag == 4<<3|wireBytes {
+		if b[i] == 4<<3|wireBytes {
 			start, end := message(b, i+1)
 			if end < 0 {
-				return p.inLocation(4, end)
+				return inField(fmt.Sprintf(inLocation.entry, len(p.Locations)), 4, fault(end))
 			}
 			if err := p.readLine(b[start:end], limits); err != nil {
 				return err
@@ -108,27 +118,21 @@ func (p *Profile) readLocation(b []byte, limits *Limits) error {
 			i = end
 			continue
 		}
-		if tag&7 != wireVarint || tag < 1<<3 || tag == 4<<3 || tag >= 6<<3 {
-			next, err := p.skipUnknown(b, i, "Location", 5)
-			if err != nil {
-				return err
-			}
-			i = next
-			continue
-		}
-		v, next := uvarint(b, i+1)
-		if next < 0 {
-			return p.inLocation(int(tag>>3), next)
-		}
-		switch tag >> 3 {
+		field, v, next, err := p.number(b, i, inLocation, len(p.Locations))
+		switch field {
 		case 1:
 			l.ID = v
 		case 2:
 			l.MappingID = v
 		case 3:
 			l.Address = v
+		case 4:
+			err = wrongWireType(inLocation.message, 4, wireVarint)
 		case 5:
 			l.IsFolded = v != 0
+		}
+		if err != nil {
+			return err
 		}
 		i = next
 	}
@@ -142,30 +146,17 @@ func (p *Profile) readLocation(b []byte, limits *Limits) error {
 	return push(p, &p.Locations, l, limits)
 }
 
-func (p *Profile) inLocation(field, position int) error {
-	return inField(fmt.Sprintf("location %d", len(p.Locations)), field, fault(position))
-}
-
 // readLine reads the bytes of one line.
 //
 //	uint64 function_id = 1;  int64 line = 2;  int64 column = 3;
-func (p *Profile) readLine(b []byte, limits *Limits) (err error) {
+func (p *Profile) readLine(b []byte, limits *Limits) error {
 	var l Line
 	for i := 0; i < len(b); {
-		tag := b[i]
-		if tag&7 != wireVarint || tag < 1<<3 || tag >= 4<<3 {
-			next, err := p.skipUnknown(b, i, "Line", 3)
-			if err != nil {
-				return err
-			}
-			i = next
-			continue
+		field, v, next, err := p.number(b, i, inLine, len(p.Locations))
+		if err != nil {
+			return err
 		}
-		v, next := uvarint(b, i+1)
-		if next < 0 {
-			return inField(fmt.Sprintf("a line of location %d", len(p.Locations)), int(tag>>3), fault(next))
-		}
-		switch tag >> 3 {
+		switch field {
 		case 1:
 			l.FunctionID = v
 		case 2:
@@ -181,23 +172,11 @@ func (p *Profile) readLine(b []byte, limits *Limits) (err error) {
 // readFunction reads the bytes of one function.
 //
 //	uint64 id = 1;  int64 name = 2;  int64 system_name = 3;  int64 filename = 4;  int64 start_line = 5;
-func (p *Profile) readFunction(b []byte, limits *Limits) (err error) {
+func (p *Profile) readFunction(b []byte, limits *Limits) error {
 	var f Function
 	for i := 0; i < len(b); {
-		tag := b[i]
-		if tag&7 != wireVarint || tag < 1<<3 || tag >= 6<<3 {
-			next, err := p.skipUnknown(b, i, "Function", 5)
-			if err != nil {
-				return err
-			}
-			i = next
-			continue
-		}
-		v, next := uvarint(b, i+1)
-		if next < 0 {
-			return inField(fmt.Sprintf("function %d", len(p.Functions)), int(tag>>3), fault(next))
-		}
-		switch tag >> 3 {
+		field, v, next, err := p.number(b, i, inFunction, len(p.Functions))
+		switch field {
 		case 1:
 			f.ID = v
 		case 2:
