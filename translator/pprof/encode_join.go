@@ -23,7 +23,7 @@ type joining struct {
 	rowOrder rowOrder
 	// packed has the encoded location ids of stacks, in these ranges.
 	packed []byte
-	stacks byteRanges
+	stacks stamped[byteRange]
 	// size is the most bytes that the samples need in the pprof, without their values.
 	size int
 	// rowBytes is the memory of the rows so far.

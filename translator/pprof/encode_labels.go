@@ -18,7 +18,7 @@ type labelWriter struct {
 	t *encoding
 	// encoded has the labels of attributes, in their ranges.
 	encoded []byte
-	ranges  byteRanges
+	ranges  stamped[byteRange]
 	sample  []byte
 	// threads is true if thread.id and thread.name replace labels of Datadog's.
 	threads bool
@@ -65,7 +65,7 @@ func (w *labelWriter) encode(a int32) (byteRange, error) {
 	if losesUnit(attribute) {
 		w.lostUnits++
 	}
-	return w.ranges.set(a, start, len(w.encoded)), nil
+	return w.ranges.set(a, byteRange{uint32(start), uint32(len(w.encoded))}), nil
 }
 
 // countItems counts the memory for the texts of the items of an array.

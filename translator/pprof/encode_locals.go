@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -24,15 +25,12 @@ type locals struct {
 	emptyString uint32
 }
 
-// numbering numbers the entries of a table from 1. Numbers of earlier pprofs have another generation, so that a reset
-// takes no time.
+// numbering numbers the entries of a table from 1.
 type numbering struct {
-	generation uint32
-	numbers    []stampedNumber
-	list       []int32
-}
+	stamped[uint32]
 
-type stampedNumber struct{ generation, number uint32 }
+	list []int32
+}
 
 func (l *locals) begin(t *encoding) {
 	l.strings.begin(t.dict.Len()[dictionary.Strings])
@@ -44,43 +42,30 @@ func (l *locals) begin(t *encoding) {
 
 func (n *numbering) begin(size int) {
 	n.list = n.list[:0]
-	n.generation++
-	if n.generation == 0 { // the generation has overflowed
-		clear(n.numbers)
-		n.generation = 1
-	}
-	n.grow(size)
+	n.stamped.begin(size)
 }
 
-func (n *numbering) grow(size int) {
-	if size > len(n.numbers) {
-		n.numbers = append(n.numbers, make([]stampedNumber, size-len(n.numbers))...)
-	}
-}
+func (n *numbering) kept() int { return n.stamped.kept() + scratch.Bytes(n.list) }
 
 // local returns the number of an entry, which it assigns on first use.
 func (n *numbering) local(entry int32) uint32 {
-	if int(entry) >= len(n.numbers) {
-		n.grow(2 * int(entry+1))
+	if number, known := n.find(entry); known {
+		return number
 	}
-	at := &n.numbers[entry]
-	if at.generation != n.generation {
-		n.list = append(n.list, entry)
-		*at = stampedNumber{n.generation, uint32(len(n.list))}
-	}
-	return at.number
+	n.list = append(n.list, entry)
+	return n.set(entry, uint32(len(n.list)))
 }
 
 // packKnown appends the numbers of entries[i:] to ids[:size], up to the first entry without a number, and returns the new
 // size and index. With deep stacks, most of the encoding time is spent here.
 func (n *numbering) packKnown(ids []byte, size int, entries pcommon.Int32Slice, i int) (end, next int) {
-	numbers, generation := n.numbers, n.generation
+	numbers, generation := n.values, n.generation
 	for length := entries.Len(); i < length; i++ {
 		entry := uint(entries.At(i))
 		if entry >= uint(len(numbers)) || numbers[entry].generation != generation {
 			break
 		}
-		number := numbers[entry].number
+		number := numbers[entry].value
 		if number >= pprofwire.LongID {
 			size = pprofwire.PutLongID(ids, size, number)
 			continue
@@ -133,7 +118,7 @@ func (l *locals) numberMappings(first int32, last uint32) []int32 {
 		list[0] = first
 	}
 	for i, entry := range list {
-		l.mappings.numbers[entry].number = last + uint32(i+1)
+		l.mappings.set(entry, last+uint32(i+1))
 	}
 	return list
 }

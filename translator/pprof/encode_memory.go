@@ -99,10 +99,10 @@ func (t *encoding) kept() int {
 	bytes := int(t.dict.Kept()+t.sets.Kept()+j.rows.Kept()) + t.importer.kept() +
 		scratch.Bytes(t.groups) + scratch.Bytes(t.faults) + profileMemory/2*t.maxProfiles +
 		cap(t.out) + cap(t.tail) + scratch.Bytes(t.wireLines) +
-		j.rowOrder.kept() + cap(j.packed) + scratch.Bytes(j.values) + scratch.Bytes(j.stacks.list) + scratch.Bytes(j.attributes) + scratch.Bytes(j.event) +
-		cap(t.labels.encoded) + cap(t.labels.sample) + scratch.Bytes(t.labels.ranges.list)
+		j.rowOrder.kept() + cap(j.packed) + scratch.Bytes(j.values) + j.stacks.kept() + scratch.Bytes(j.attributes) + scratch.Bytes(j.event) +
+		cap(t.labels.encoded) + cap(t.labels.sample) + t.labels.ranges.kept()
 	for _, n := range []*numbering{&l.strings, &l.functions, &l.locations, &l.mappings} {
-		bytes += scratch.Bytes(n.numbers) + scratch.Bytes(n.list)
+		bytes += n.kept()
 	}
 	for _, c := range []*checks{&s.locationChecks, &s.functionChecks, &s.mappingChecks} {
 		bytes += cap(c.good) + entryMemory*len(c.bad)

@@ -59,7 +59,7 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 // that it refers to.
 func (t *encoding) packStack(stack int32) (byteRange, error) {
 	j := &t.joining
-	if at, known := j.stacks.find(max(stack, 0)); known || stack == 0 {
+	if at, known := j.stacks.find(stack); known || stack == 0 {
 		return at, nil
 	}
 	if stack < 0 || int(stack) >= t.source.stacks.Len() {
@@ -87,7 +87,7 @@ func (t *encoding) packStack(stack int32) (byteRange, error) {
 		}
 		t.locals.locations.local(locations.At(i))
 	}
-	at := j.stacks.set(stack, len(packed), len(packed)+size)
+	at := j.stacks.set(stack, byteRange{uint32(len(packed)), uint32(len(packed) + size)})
 	j.packed = packed[:at.end]
 	return at, nil
 }
