@@ -32,21 +32,28 @@ func (t *SampleTable) Len() int { return len(t.samples) }
 
 // Index returns the number of the sample with this identity. attributes must be sorted. Index does not keep it.
 func (t *SampleTable) Index(id SampleIdentity, attributes []int32) (number int, added bool) {
-	if t.next < len(t.samples) && t.equals(t.next, id, attributes) {
+	if t.next < len(t.samples) && t.Equals(t.next, id, attributes) {
 		t.next++
 		return t.next - 1, false
 	}
 	h := hashIndices(mix(uint64(uint32(id.Stack))<<32|uint64(uint32(id.Link)), 0), attributes)
-	entry, added := t.index.add(h, len(t.samples), func(entry int32) bool { return t.equals(int(entry), id, attributes) })
+	entry, added := t.index.add(h, len(t.samples), func(entry int32) bool { return t.Equals(int(entry), id, attributes) })
 	if added {
-		t.samples = append(t.samples, id)
-		t.attributes.add(attributes)
+		t.Append(id, attributes)
 	}
 	t.next = int(entry) + 1
 	return int(entry), added
 }
 
-func (t *SampleTable) equals(i int, id SampleIdentity, attributes []int32) bool {
+// Append adds a sample that no earlier one equals. Index does not find it: a caller that knows where it is saves two look-ups.
+func (t *SampleTable) Append(id SampleIdentity, attributes []int32) (number int) {
+	t.samples = append(t.samples, id)
+	t.attributes.add(attributes)
+	return len(t.samples) - 1
+}
+
+// Equals reports whether sample number i has this identity.
+func (t *SampleTable) Equals(i int, id SampleIdentity, attributes []int32) bool {
 	return t.samples[i] == id && slices.Equal(t.attributes.at(i), attributes)
 }
 

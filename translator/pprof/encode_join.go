@@ -21,9 +21,9 @@ type joining struct {
 	order []int
 	// rowOrder is the order of the rows in the pprof.
 	rowOrder rowOrder
-	// packed has the encoded location ids of stacks, in these ranges.
+	// packed has the encoded location ids of stacks.
 	packed []byte
-	stacks stamped[byteRange]
+	stacks stamped[packedStack]
 	// size is the most bytes that the samples need in the pprof, without their values.
 	size int
 	// rowBytes is the memory of the rows so far.
@@ -187,9 +187,9 @@ const (
 
 func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, column int, value int64) error {
 	j := &t.joining
-	row, added := j.rows.Index(id, attributes)
+	row, added := j.rowOf(id, attributes)
 	if added {
-		if err := t.beginRow(id, attributes); err != nil {
+		if err := t.beginRow(row, id, attributes); err != nil {
 			return err
 		}
 	}
@@ -198,4 +198,17 @@ func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, co
 		return nil
 	}
 	return j.rowOrder.add(&t.memory, row, id.Stack, added)
+}
+
+// rowOf returns the row of a sample. Usually each sample has a stack of its own: only the other rows need an index.
+func (j *joining) rowOf(id dictionary.SampleIdentity, attributes []int32) (row int, added bool) {
+	stack, known := j.stacks.find(id.Stack)
+	switch {
+	case known && j.rows.Equals(int(stack.row), id, attributes):
+		return int(stack.row), false
+	case known || id.Stack <= 0:
+		return j.rows.Index(id, attributes)
+	default:
+		return j.rows.Append(id, attributes), true
+	}
 }

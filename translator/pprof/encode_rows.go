@@ -20,9 +20,9 @@ const maxValueBytes = 10
 const rowsAhead = 64
 
 // beginRow checks the entries that a new row refers to, adds its size, and adds space for its values.
-func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) error {
+func (t *encoding) beginRow(row int, id dictionary.SampleIdentity, attributes []int32) error {
 	j := &t.joining
-	stack, err := t.packStack(id.Stack)
+	stack, err := t.packStack(id.Stack, row)
 	if err != nil {
 		return err
 	}
@@ -55,25 +55,31 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 	return nil
 }
 
-// packStack returns the range of the encoded location ids of a stack. On first use, it checks the stack and everything
-// that it refers to.
-func (t *encoding) packStack(stack int32) (byteRange, error) {
+// packedStack has the range of the encoded location ids of a stack, and the first row with the stack.
+type packedStack struct {
+	byteRange
+
+	row int32
+}
+
+// packStack returns the encoded location ids of a stack. On first use, it checks the stack and everything that it refers to.
+func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 	j := &t.joining
 	if at, known := j.stacks.find(stack); known || stack == 0 {
 		return at, nil
 	}
 	if stack < 0 || int(stack) >= t.source.stacks.Len() {
-		return byteRange{}, &dictionary.IndexError{Table: "stack", Index: stack, Len: t.source.stacks.Len()}
+		return packedStack{}, &dictionary.IndexError{Table: "stack", Index: stack, Len: t.source.stacks.Len()}
 	}
 	locations := t.source.stacks.At(int(stack)).LocationIndices()
 	n := locations.Len()
 	err := t.fits(j.size + n)
 	if err != nil {
-		return byteRange{}, err
+		return packedStack{}, err
 	}
 	packed, err := growSlice(&t.memory, j.packed, pprofwire.MaxIDBytes*n)
 	if err != nil {
-		return byteRange{}, err
+		return packedStack{}, err
 	}
 	ids := packed[len(packed) : len(packed)+pprofwire.MaxIDBytes*n]
 	size, i := 0, 0
@@ -83,11 +89,11 @@ func (t *encoding) packStack(stack int32) (byteRange, error) {
 			break
 		}
 		if err := t.source.checkLocation(locations.At(i)); err != nil {
-			return byteRange{}, fmt.Errorf("stack %d: %w", stack, err)
+			return packedStack{}, fmt.Errorf("stack %d: %w", stack, err)
 		}
 		t.locals.locations.local(locations.At(i))
 	}
-	at := j.stacks.set(stack, byteRange{uint32(len(packed)), uint32(len(packed) + size)})
+	at := j.stacks.set(stack, packedStack{byteRange{uint32(len(packed)), uint32(len(packed) + size)}, int32(row)})
 	j.packed = packed[:at.end]
 	return at, nil
 }
