@@ -89,10 +89,7 @@ func (t *decoding) commonAttributes() []int32 {
 
 // appendText appends an attribute with a string of the payload, unless it is unset or empty.
 func (t *decoding) appendText(attributes []int32, key string, value uint32) []int32 {
-	if value == 0 {
-		return attributes
-	}
-	if len(t.wire.String(value)) == 0 {
+	if value == 0 || len(t.wire.String(value)) == 0 {
 		return attributes
 	}
 	return append(attributes, t.tables.TextAttribute(t.dict.String(key), value))

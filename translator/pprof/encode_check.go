@@ -6,29 +6,11 @@ package pprof
 import (
 	"fmt"
 
-	"go.opentelemetry.io/collector/pdata/pprofile"
-
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// sourceTables are the tables of the message, and the results of checking their entries. Index 0 always means the zero
-// value, whatever the message has there. Each entry is checked once, on first use.
-type sourceTables struct {
-	all        pprofile.ProfilesDictionary
-	importer   *importer
-	attributes pprofile.KeyValueAndUnitSlice
-	stacks     pprofile.StackSlice
-	locations  pprofile.LocationSlice
-	functions  pprofile.FunctionSlice
-	mappings   pprofile.MappingSlice
-
-	locationChecks checks
-	functionChecks checks
-	mappingChecks  checks
-}
-
-// checks has the results for one table: valid entries, and the errors of the others.
+// checks has the results of checking the entries of one table, each on first use: valid entries, and the errors of the others.
 type checks struct {
 	table string
 	good  []bool
@@ -66,42 +48,25 @@ func (c *checks) check(i int32, validate func(i int) error) error {
 	return nil
 }
 
-func (s *sourceTables) reset(source pprofile.ProfilesDictionary, importer *importer) {
-	s.all, s.importer = source, importer
-	s.attributes = source.AttributeTable()
-	s.stacks, s.locations = source.StackTable(), source.LocationTable()
-	s.functions, s.mappings = source.FunctionTable(), source.MappingTable()
-	s.locationChecks.reset("location", s.locations.Len())
-	s.functionChecks.reset("function", s.functions.Len())
-	s.mappingChecks.reset("mapping", s.mappings.Len())
-}
-
-// release drops all references to the message.
-func (s *sourceTables) release() {
-	s.all, s.attributes = pprofile.ProfilesDictionary{}, pprofile.KeyValueAndUnitSlice{}
-	s.stacks, s.locations = pprofile.StackSlice{}, pprofile.LocationSlice{}
-	s.functions, s.mappings = pprofile.FunctionSlice{}, pprofile.MappingSlice{}
-}
-
 // checkLocation checks a location and everything that it refers to.
-func (s *sourceTables) checkLocation(i int32) error {
-	if s.locationChecks.known(i) {
+func (im *importer) checkLocation(i int32) error {
+	if im.locationChecks.known(i) {
 		return nil
 	}
-	return s.locationChecks.check(i, s.validateLocation)
+	return im.locationChecks.check(i, im.validateLocation)
 }
 
-func (s *sourceTables) validateLocation(i int) error {
-	location := s.locations.At(i)
-	if mapping := location.MappingIndex(); !s.mappingChecks.known(mapping) {
-		if err := s.mappingChecks.check(mapping, s.validateMapping); err != nil {
+func (im *importer) validateLocation(i int) error {
+	location := im.source.LocationTable().At(i)
+	if mapping := location.MappingIndex(); !im.mappingChecks.known(mapping) {
+		if err := im.mappingChecks.check(mapping, im.validateMapping); err != nil {
 			return err
 		}
 	}
 	lines := location.Lines()
 	for j := range lines.Len() {
-		if function := lines.At(j).FunctionIndex(); !s.functionChecks.known(function) {
-			if err := s.functionChecks.check(function, s.validateFunction); err != nil {
+		if function := lines.At(j).FunctionIndex(); !im.functionChecks.known(function) {
+			if err := im.functionChecks.check(function, im.validateFunction); err != nil {
 				return err
 			}
 		}
@@ -109,25 +74,25 @@ func (s *sourceTables) validateLocation(i int) error {
 	if location.AttributeIndices().Len() == 0 {
 		return nil
 	}
-	_, err := s.importer.appendAttributes(nil, location.AttributeIndices())
+	_, err := im.appendAttributes(nil, location.AttributeIndices())
 	return err
 }
 
-func (s *sourceTables) validateFunction(i int) error {
-	function := s.functions.At(i)
+func (im *importer) validateFunction(i int) error {
+	function := im.source.FunctionTable().At(i)
 	for _, index := range []int32{function.NameStrindex(), function.SystemNameStrindex(), function.FilenameStrindex()} {
-		if _, err := s.importer.string(index); err != nil {
+		if _, err := im.string(index); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *sourceTables) validateMapping(i int) error {
-	mapping := s.mappings.At(i)
-	if _, err := s.importer.string(mapping.FilenameStrindex()); err != nil {
+func (im *importer) validateMapping(i int) error {
+	mapping := im.source.MappingTable().At(i)
+	if _, err := im.string(mapping.FilenameStrindex()); err != nil {
 		return err
 	}
-	_, err := s.importer.appendAttributes(nil, mapping.AttributeIndices())
+	_, err := im.appendAttributes(nil, mapping.AttributeIndices())
 	return err
 }

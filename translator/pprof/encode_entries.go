@@ -28,7 +28,7 @@ func (t *encoding) writeEntries(g *group) (lost int, err error) {
 	locations := t.locals.locations.list
 	for _, l := range locations {
 		if l != 0 {
-			t.locals.markMapping(t.source.locations.At(int(l)).MappingIndex())
+			t.locals.markMapping(t.importer.source.LocationTable().At(int(l)).MappingIndex())
 		}
 	}
 	if lost, err = t.writeMappings(g); err != nil {
@@ -68,7 +68,7 @@ func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 	t.wireLines = t.wireLines[:0]
 	bytes := maxLocationBytes
 	if l != 0 {
-		location := t.source.locations.At(int(l))
+		location := t.importer.source.LocationTable().At(int(l))
 		wire.Address, wire.MappingID = location.Address(), t.locals.mappingID(location.MappingIndex())
 		wire.IsFolded, lost = t.isFolded(location.AttributeIndices())
 		lines := location.Lines()
@@ -105,7 +105,7 @@ func (t *encoding) isFolded(attributes pcommon.Int32Slice) (folded bool, lost in
 func (t *encoding) writeFunction(f int32, id uint64) {
 	wire := pprofwire.Function{ID: id}
 	if f != 0 {
-		function := t.source.functions.At(int(f))
+		function := t.importer.source.FunctionTable().At(int(f))
 		wire.Name = t.sourceString(function.NameStrindex())
 		wire.SystemName = t.sourceString(function.SystemNameStrindex())
 		wire.Filename = t.sourceString(function.FilenameStrindex())

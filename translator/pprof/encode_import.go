@@ -30,7 +30,6 @@ type encoding struct {
 	memory   encodeMemory
 	dict     *dictionary.Builder
 	importer importer
-	source   sourceTables
 
 	groups  []group
 	open    map[groupKey]int
@@ -108,7 +107,6 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func
 		dictionary.Links:      source.LinkTable().Len(),
 	})
 	t.importer.reset(t.dict, source)
-	t.source.reset(source, &t.importer)
 	t.labels.begin(t)
 	return nil
 }
@@ -120,7 +118,6 @@ func (t *encoding) release() (bytes int) {
 	t.memory = encodeMemory{}
 	t.dict.Reset(dictionary.Lengths{})
 	t.importer.release()
-	t.source.release()
 	return t.kept()
 }
 

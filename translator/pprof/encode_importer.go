@@ -13,7 +13,7 @@ import (
 )
 
 // importer copies strings, attributes and links of a message to a Builder, each on its first use. Equal ones get equal
-// indices. Index 0 is the zero value, even if the table has another value there or is empty.
+// indices. It checks other entries, also on their first use. Index 0 is the zero value, even if the table has another value there or is empty.
 //
 // The importer does not change the message. The message must not change until the Builder is reset, since the Builder
 // refers to attribute values of complex types.
@@ -22,6 +22,8 @@ type importer struct {
 	source  pprofile.ProfilesDictionary
 
 	strings, attributes, links remap
+
+	locationChecks, functionChecks, mappingChecks checks
 }
 
 // remap has the new index of each entry of a table plus one; zero means that the entry has not been copied yet.
@@ -57,6 +59,9 @@ func (im *importer) reset(builder *dictionary.Builder, source pprofile.ProfilesD
 	im.strings.reset(dictionary.Strings, source.StringTable().Len())
 	im.attributes.reset(dictionary.Attributes, source.AttributeTable().Len())
 	im.links.reset(dictionary.Links, source.LinkTable().Len())
+	im.locationChecks.reset("location", source.LocationTable().Len())
+	im.functionChecks.reset("function", source.FunctionTable().Len())
+	im.mappingChecks.reset("mapping", source.MappingTable().Len())
 }
 
 // release drops all references to the message.
@@ -64,7 +69,11 @@ func (im *importer) release() { im.builder, im.source = nil, pprofile.ProfilesDi
 
 // kept returns the memory of the importer in bytes, including unused capacity.
 func (im *importer) kept() int {
-	return scratch.Bytes(im.strings.to) + scratch.Bytes(im.attributes.to) + scratch.Bytes(im.links.to)
+	bytes := scratch.Bytes(im.strings.to) + scratch.Bytes(im.attributes.to) + scratch.Bytes(im.links.to)
+	for _, c := range []*checks{&im.locationChecks, &im.functionChecks, &im.mappingChecks} {
+		bytes += cap(c.good) + entryMemory*len(c.bad)
+	}
+	return bytes
 }
 
 // string copies string i and returns its new index.

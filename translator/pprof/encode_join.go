@@ -95,7 +95,7 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j.rows.Reset(most)
 	j.width = len(g.profiles)
 	j.values, j.packed, t.tail = j.values[:0], j.packed[:0], t.tail[:0]
-	j.stacks.begin(t.source.stacks.Len())
+	j.stacks.begin(t.importer.source.StackTable().Len())
 	j.lostTimestamps, j.size = 0, 0
 	t.locals.begin(t)
 	t.labels.beginPayload(t.dict.NumAttributes(), scope)

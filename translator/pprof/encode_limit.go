@@ -87,7 +87,7 @@ const (
 // mostBytes returns a rough upper bound of the pprofs of a resource. Each has at most all entries of the dictionary.
 func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
 	if t.tableBytes == 0 {
-		t.tableBytes, _ = dictionary.Bytes(t.source.all)
+		t.tableBytes, _ = dictionary.Bytes(t.importer.source)
 	}
 	tables := maxHeaderBytes + tableFactor*(t.tableBytes+attributevalue.MapMemory(resource.Resource().Attributes()))
 	for _, scope := range resource.ScopeProfiles().All() {
@@ -110,12 +110,12 @@ func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
 // mostSampleBytes returns an upper bound of the samples that a sample becomes, with this many values each.
 func (t *encoding) mostSampleBytes(sample pprofile.Sample, values int) int64 {
 	bytes := maxSampleBytes + maxLinkBytes + maxValueBytes + values
-	if stack := int(sample.StackIndex()); 0 <= stack && stack < t.source.stacks.Len() {
-		bytes += pprofwire.MaxIDBytes * t.source.stacks.At(stack).LocationIndices().Len()
+	if stack := int(sample.StackIndex()); 0 <= stack && stack < t.importer.source.StackTable().Len() {
+		bytes += pprofwire.MaxIDBytes * t.importer.source.StackTable().At(stack).LocationIndices().Len()
 	}
 	for _, a := range sample.AttributeIndices().All() {
 		labels := 1
-		if attributes := t.source.attributes; 0 <= a && int(a) < attributes.Len() {
+		if attributes := t.importer.source.AttributeTable(); 0 <= a && int(a) < attributes.Len() {
 			if value := attributes.At(int(a)).Value(); value.Type() == pcommon.ValueTypeSlice {
 				labels += value.Slice().Len()
 			}

@@ -34,9 +34,9 @@ type numbering struct {
 
 func (l *locals) begin(t *encoding) {
 	l.strings.begin(t.dict.Len()[dictionary.Strings])
-	l.functions.begin(t.source.functions.Len())
-	l.locations.begin(t.source.locations.Len())
-	l.mappings.begin(t.source.mappings.Len())
+	l.functions.begin(t.importer.source.FunctionTable().Len())
+	l.locations.begin(t.importer.source.LocationTable().Len())
+	l.mappings.begin(t.importer.source.MappingTable().Len())
 	l.emptyString = 0
 }
 

@@ -56,7 +56,7 @@ func (t *encoding) findMapping(wanted *pprofwire.Mapping) int32 {
 
 // mapping returns a mapping without id, and how many of its attributes pprof cannot represent.
 func (t *encoding) mapping(m int32) (wire pprofwire.Mapping, lost int) {
-	mapping := t.source.mappings.At(int(m))
+	mapping := t.importer.source.MappingTable().At(int(m))
 	wire = pprofwire.Mapping{
 		Start:    mapping.MemoryStart(),
 		Limit:    mapping.MemoryLimit(),

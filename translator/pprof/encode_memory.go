@@ -95,7 +95,7 @@ func tablesMemory(pd pprofile.Profiles) int {
 
 // kept returns the memory of the encoding, in use or not, in bytes.
 func (t *encoding) kept() int {
-	j, l, s := &t.joining, &t.locals, &t.source
+	j, l := &t.joining, &t.locals
 	bytes := int(t.dict.Kept()+t.sets.Kept()+j.rows.Kept()) + t.importer.kept() +
 		scratch.Bytes(t.groups) + scratch.Bytes(t.faults) + profileMemory/2*t.maxProfiles +
 		cap(t.out) + cap(t.tail) + scratch.Bytes(t.wireLines) +
@@ -103,9 +103,6 @@ func (t *encoding) kept() int {
 		cap(t.labels.encoded) + cap(t.labels.sample) + t.labels.ranges.kept()
 	for _, n := range []*numbering{&l.strings, &l.functions, &l.locations, &l.mappings} {
 		bytes += n.kept()
-	}
-	for _, c := range []*checks{&s.locationChecks, &s.functionChecks, &s.mappingChecks} {
-		bytes += cap(c.good) + entryMemory*len(c.bad)
 	}
 	return bytes
 }

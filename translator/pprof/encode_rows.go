@@ -68,10 +68,10 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 	if at, known := j.stacks.find(stack); known || stack == 0 {
 		return at, nil
 	}
-	if stack < 0 || int(stack) >= t.source.stacks.Len() {
-		return packedStack{}, &dictionary.IndexError{Table: "stack", Index: stack, Len: t.source.stacks.Len()}
+	if stack < 0 || int(stack) >= t.importer.source.StackTable().Len() {
+		return packedStack{}, &dictionary.IndexError{Table: "stack", Index: stack, Len: t.importer.source.StackTable().Len()}
 	}
-	locations := t.source.stacks.At(int(stack)).LocationIndices()
+	locations := t.importer.source.StackTable().At(int(stack)).LocationIndices()
 	n := locations.Len()
 	err := t.fits(j.size + n)
 	if err != nil {
@@ -88,7 +88,7 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 		if i == n {
 			break
 		}
-		if err := t.source.checkLocation(locations.At(i)); err != nil {
+		if err := t.importer.checkLocation(locations.At(i)); err != nil {
 			return packedStack{}, fmt.Errorf("stack %d: %w", stack, err)
 		}
 		t.locals.locations.local(locations.At(i))
