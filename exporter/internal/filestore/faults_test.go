@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -29,6 +30,9 @@ type faultyDirectory struct {
 	fails func(step int, operation string) error
 	// closed says that the directory was closed, if it is not nil.
 	closed *bool
+	// top has the steps and faults of a directory with this name in it. It is nil for the store's directory.
+	top  *faultyDirectory
+	name string
 }
 
 func (d *faultyDirectory) Close() error {
@@ -38,7 +42,18 @@ func (d *faultyDirectory) Close() error {
 	return d.directory.Close()
 }
 
+func (d *faultyDirectory) Directory(name string) (directory, error) {
+	opened, err := d.directory.Directory(name)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyDirectory{directory: opened, top: d, name: name}, nil
+}
+
 func (d *faultyDirectory) step(operation string) error {
+	if d.top != nil {
+		return d.top.step(operation)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.steps = append(d.steps, operation)
@@ -105,6 +120,9 @@ func (d *faultyDirectory) Sync(name string) error {
 		return err
 	}
 	err := d.directory.Sync(name)
+	if d.top != nil {
+		d, name = d.top, path.Join(d.name, name)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.synced != nil && err == nil {
@@ -235,8 +253,8 @@ func TestFailedWriteLeavesNoDirectory(t *testing.T) {
 		done := 0
 		faulty.set(func(_ int, step string) error {
 			if step == operation {
-				if done++; done > 1 || operation != "mkdir" && operation != "create" {
-					return syscall.ENOSPC // the second mkdir, and the create after the directories exist
+				if done++; done > 1 || operation != "mkdir" {
+					return syscall.ENOSPC // the second mkdir
 				}
 			}
 			return nil
@@ -252,8 +270,8 @@ func TestOrderOfOperations(t *testing.T) {
 	s, faulty := newFaultyStore(t, newOptions(t, t.TempDir()))
 	for _, want := range [][]string{
 		{
-			"lstat", "create", "mkdir", "sync directory", "mkdir", "sync directory",
-			"create", "write", "sync", "close", "link", "remove", "sync directory",
+			"mkdir", "sync directory", "mkdir", "sync directory",
+			"lstat", "create", "write", "sync", "close", "link", "remove", "sync directory",
 		},
 		{"lstat", "sync directory"}, // the same again
 	} {

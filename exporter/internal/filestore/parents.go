@@ -23,11 +23,19 @@ type parents struct {
 	durable map[string]struct{}
 }
 
-// create creates a directory and its parents, and makes their names durable. It returns how many of them it created.
-func (p *parents) create(d directory, name string, mode fs.FileMode) (created int64, err error) {
+// open opens a directory. If it does not exist, open creates it and its parents, and makes their names durable. It returns how many it
+// created, also after an error.
+func (p *parents) open(d directory, name string, mode fs.FileMode) (opened directory, created int64, err error) {
+	if opened, err = d.Directory(name); !isAbsent(err) {
+		return opened, 0, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.createLocked(d, name, mode)
+	if created, err = p.createLocked(d, name, mode); err != nil {
+		return nil, created, err
+	}
+	opened, err = d.Directory(name)
+	return opened, created, err
 }
 
 func (p *parents) createLocked(d directory, name string, mode fs.FileMode) (created int64, err error) {
@@ -48,14 +56,7 @@ func (p *parents) createLocked(d directory, name string, mode fs.FileMode) (crea
 	return created, p.syncLocked(d, name)
 }
 
-// sync makes the names in a directory durable, and those of the directory and its parents.
-func (p *parents) sync(d directory, name string) error {
-	if err := p.syncAbove(d, name); err != nil {
-		return err
-	}
-	return d.Sync(name)
-}
-
+// syncAbove makes the names of a directory and its parents durable.
 func (p *parents) syncAbove(d directory, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,6 +127,8 @@ type directory interface {
 	Remove(name string) error
 	// Sync makes the names in a directory durable.
 	Sync(name string) error
+	// Directory opens a directory, so that operations in it need not look up its path.
+	Directory(name string) (directory, error)
 	Close() error
 }
 
@@ -139,12 +142,18 @@ type file interface {
 // rootDirectory is a directory in a file system.
 type rootDirectory struct{ *os.Root }
 
-func openRoot(name string) (directory, error) {
-	root, err := os.OpenRoot(name)
+func openRoot(name string) (directory, error) { return newDirectory(os.OpenRoot(name)) }
+
+func newDirectory(root *os.Root, err error) (directory, error) {
 	if err != nil {
 		return nil, err
 	}
 	return rootDirectory{root}, nil
+}
+
+// Directory opens a directory.
+func (d rootDirectory) Directory(name string) (directory, error) {
+	return newDirectory(d.OpenRoot(name))
 }
 
 // Create creates a file. It fails if the name exists, even as a symbolic link.

@@ -89,71 +89,69 @@ func (s *Store) writeAs(name string, pprof []byte, work *meter.Meter) (Result, e
 }
 
 // tryWrite writes the file once. It returns the size of the file, or 0 if a file with the same pprof exists.
-func (s *Store) tryWrite(d directory, name string, pprof []byte, work *meter.Meter) (int64, error) {
+func (s *Store) tryWrite(d directory, name string, pprof []byte, work *meter.Meter) (size int64, err error) {
 	parent := path.Dir(name)
-	same, err := hasPprof(d, name, pprof)
+	opened, created, err := s.parents.open(d, parent, s.options.DirectoryMode)
+	if err == nil {
+		size, err = s.writeIn(opened, created, name, pprof, work)
+	}
+	switch {
+	case err == nil:
+		err = s.parents.syncAbove(d, parent) // An earlier write of the same pprof may have failed before this.
+	case created > 0 && size == 0:
+		s.parents.removeEmpty(d, parent)
+	}
+	return size, err
+}
+
+// writeIn writes the file to its opened directory, makes the name durable there, and closes the directory. created is how many directories
+// were created for the file.
+func (s *Store) writeIn(opened directory, created int64, name string, pprof []byte, work *meter.Meter) (int64, error) {
+	defer opened.Close()
+	base := path.Base(name)
+	same, err := hasPprof(opened, base, pprof)
 	switch {
 	case same:
-		return 0, s.parents.sync(d, parent) // an earlier write may have failed before this sync
+		return 0, opened.Sync(".")
 	case err == nil:
 		return 0, errTaken
 	case !isAbsent(err):
 		return 0, err
 	}
-	temporary, err := s.writeTemporary(d, parent, pprof, work)
-	if err == nil {
-		err = s.usage.publish(name, onDisk(temporary.size, temporary.directories), func() error {
-			return giveName(d, temporary.name, name)
-		})
-		if removeErr := d.Remove(temporary.name); removeErr != nil && !isAbsent(removeErr) {
-			s.options.OnError(fmt.Errorf("cannot remove %q before the next start: %w", temporary.name, removeErr))
-		}
-	}
+	temporary, size, err := s.writeTemporary(opened, pprof, work)
 	if err != nil {
-		if temporary.directories > 0 {
-			s.parents.removeEmpty(d, parent)
-		}
 		return 0, err
 	}
-	return temporary.size, s.parents.sync(d, parent)
+	err = s.usage.publish(name, onDisk(size, created), func() error { return giveName(opened, temporary, base) })
+	if removeErr := opened.Remove(temporary); removeErr != nil && !isAbsent(removeErr) {
+		s.options.OnError(fmt.Errorf("cannot remove %q before the next start: %w", path.Join(path.Dir(name), temporary), removeErr))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return size, opened.Sync(".")
 }
 
-// temporaryFile is a complete file that has no name yet.
-type temporaryFile struct {
-	name string
-	size int64
-	// directories is how many directories were created for the file.
-	directories int64
-}
-
-// writeTemporary writes the gzipped pprof to a temporary file and syncs it. The result has the created directories even if there is
-// an error.
-func (s *Store) writeTemporary(
-	d directory, parent string, data []byte, work *meter.Meter,
-) (result temporaryFile, err error) {
+// writeTemporary writes the gzipped pprof to a temporary file in d and syncs it.
+func (s *Store) writeTemporary(d directory, data []byte, work *meter.Meter) (name string, size int64, err error) {
 	buffer := s.buffers.Get()
 	if buffer == nil {
 		buffer = new([]byte)
 	}
 	defer func() { s.buffers.Put(buffer, cap(*buffer)) }()
 	if *buffer, err = pprof.AppendGzipMetered((*buffer)[:0], data, s.options.Level, work); err != nil {
-		return result, err
+		return "", 0, err
 	}
-	result.name, result.size = s.temporary(parent), int64(len(*buffer))
-	f, err := d.Create(result.name, s.options.FileMode)
-	if isAbsent(err) {
-		if result.directories, err = s.parents.create(d, parent, s.options.DirectoryMode); err == nil {
-			f, err = d.Create(result.name, s.options.FileMode)
-		}
-	}
+	name = s.temporary(".")
+	f, err := d.Create(name, s.options.FileMode)
 	if err != nil {
-		return result, err
+		return "", 0, err
 	}
 	if err := writeAndClose(f, *buffer); err != nil {
-		d.Remove(result.name) //nolint:errcheck // the first error is the cause; the next start removes the file
-		return result, err
+		d.Remove(name) //nolint:errcheck // the first error is the cause; the next start removes the file
+		return "", 0, err
 	}
-	return result, nil
+	return name, int64(len(*buffer)), nil
 }
 
 // writeAndClose writes, syncs and closes a file.
