@@ -31,7 +31,7 @@ import (
 func TestJFR(t *testing.T) {
 	directory, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/grafana/jfr-parser").Output()
 	require.NoError(t, err)
-	paths := must.Get(filepath.Glob(filepath.Join(strings.TrimSpace(string(directory)), "parser/testdata/*.jfr.gz")))(t)
+	paths := must.Get(filepath.Glob(filepath.Join(strings.TrimSpace(string(directory)), "parser", "testdata", "*.jfr.gz")))(t)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
