@@ -56,7 +56,8 @@ func count(raw []byte, limits *Limits) (n counts, err error) {
 			return n, err
 		}
 	}
-	return n, n.check(limits)
+	err = n.check(limits)
+	return n, err
 }
 
 // fields iterates over the tags and the contents of fields, up to the first one that is malformed.
