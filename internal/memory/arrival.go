@@ -204,11 +204,8 @@ func (b *Budget) endStalled() {
 	}
 }
 
-// slowTime is how long a request whose body [Budget.Count] counts may arrive before it has stalled: nobody knows its progress.
-const slowTime = 2 * time.Second
-
-// EndMost ends three quarters of the requests whose body [Budget.Count] counts: those that have stalled, the oldest first, and then those that began
-// last. Nobody knows what each holds. A request that has just begun is not ended.
+// EndMost ends three quarters of the requests whose body [Budget.Count] counts: those that take longer than maxArrivalTime, the oldest first, and
+// then those that began last. Nobody knows what each holds, or its progress. A request that has just begun is not ended.
 func (b *Budget) EndMost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,7 +218,7 @@ func (b *Budget) EndMost() {
 	}
 	for range (3*len(arriving) + 3) / 4 {
 		next := len(arriving) - 1
-		if now.Sub(arriving[0].began) >= slowTime {
+		if now.Sub(arriving[0].began) >= maxArrivalTime {
 			next = 0
 		}
 		arriving[next].end()

@@ -254,7 +254,7 @@ func TestEndMost(t *testing.T) {
 		assert.Empty(t, end())
 		begin("stalled")
 		begin("also stalled")
-		time.Sleep(slowTime - stallTime)
+		time.Sleep(maxArrivalTime - stallTime)
 		arrived := begin("arrived")
 		for _, name := range []string{"first", "second", "third", "fourth", "fifth"} {
 			begin(name)
