@@ -185,6 +185,7 @@ func TestMaxTargets(t *testing.T) {
 	write(`"a:1", "b:1", "c:1", "d:1", "e:1"`)
 	eventually(t, func() bool { return r.count("targets", "over_limit") == 3 })
 	r.wait(t, "c:1", "d:1")
+	eventually(t, func() bool { return r.host.err() != nil })
 	assert.ErrorContains(t, r.host.err(), "3 targets above max_targets, 2")
 	assert.Equal(t, 1, r.logs.FilterMessage("More targets than max_targets: the others are not scraped").Len())
 	write(`"a:1", "d:1"`)
