@@ -204,12 +204,17 @@ func (b *Budget) endStalled() {
 	}
 }
 
+// firstPart: [Budget.EndMost] keeps one request for each firstPart of the budget. With messages of at most 16 MiB, as the configurations have
+// it, these fit into a quarter of the budget.
+const firstPart = 64 << 20
+
 // EndMost ends three quarters of the requests whose body [Budget.Count] counts: those that take longer than maxArrivalTime, the oldest first, and
-// then those that began last. Nobody knows what each holds, or its progress. A request that has just begun is not ended.
+// then those that began last. Nobody knows what each holds, or its progress. It keeps those that have just begun, and a few that began first:
+// if too much has arrived then, the others are soon old enough to be ended.
 func (b *Budget) EndMost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	now, kept := time.Now(), int(b.size/firstPart)
 	var arriving []*Arrival
 	for _, a := range b.arrivals {
 		if !a.counted.Load() && !a.ended.Load() && now.Sub(a.began) >= stallTime {
@@ -220,6 +225,8 @@ func (b *Budget) EndMost() {
 		next := len(arriving) - 1
 		if now.Sub(arriving[0].began) >= maxArrivalTime {
 			next = 0
+		} else if len(arriving) <= kept {
+			return
 		}
 		arriving[next].end()
 		arriving = slices.Delete(arriving, next, next+1)

@@ -267,3 +267,28 @@ func TestEndMost(t *testing.T) {
 		assert.Empty(t, end())
 	})
 }
+
+// TestEndMostKeepsFirst: those that began first are left while others have just begun and hold more than they.
+func TestEndMostKeepsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(2*firstPart, 0)
+		var ended []string
+		for _, name := range []string{"first", "second", "third", "fourth"} {
+			_, err := b.Arrive(t.Context(), 10, func() { ended = append(ended, name) })
+			require.NoError(t, err)
+		}
+		time.Sleep(stallTime)
+		_, err := b.Arrive(t.Context(), 10, func() { ended = append(ended, "new") })
+		require.NoError(t, err)
+		for range 10 {
+			b.EndMost()
+		}
+		assert.Equal(t, []string{"fourth", "third"}, ended)
+		time.Sleep(stallTime)
+		b.EndMost()
+		assert.Equal(t, []string{"fourth", "third", "new"}, ended)
+		time.Sleep(maxArrivalTime)
+		b.EndMost()
+		assert.Equal(t, []string{"fourth", "third", "new", "first", "second"}, ended)
+	})
+}

@@ -60,9 +60,6 @@ func TestProgress(t *testing.T) {
 		{"OTLP over gRPC", otlpGRPC, profilesCall, grpcHeaders(""), func(texts int) []byte { return grpcMessage(false, messageWith(texts)) }},
 		{"pprof", pprofServer, "/v1/pprof?service.name=honest", nil, pprofWith},
 	} {
-		if to.to == otlpGRPC && os.Getenv(modeVariable) == "ci" {
-			continue // Known: over gRPC, one that began first does not always arrive in time.
-		}
 		t.Run(to.name, func(t *testing.T) { testProgress(t, to) })
 	}
 }
