@@ -38,9 +38,10 @@ type gateways struct {
 	destination *http.Server
 	address     string       // of the destination
 	received    atomic.Int64 // bytes of bodies
-	broker      *kfake.Cluster
-	directory   string
-	all         []*measured
+	// broker drops records, keeping keeps them for who reads them.
+	broker, keeping *kfake.Cluster
+	directory       string
+	all             []*measured
 }
 
 // measured is one process.
@@ -68,7 +69,10 @@ func newGateways(binary string) (g *gateways, err error) {
 	protocols.SetUnencryptedHTTP2(true)
 	g.destination = &http.Server{ReadHeaderTimeout: patience, Protocols: protocols, Handler: http.HandlerFunc(g.accept)}
 	go func() { _ = g.destination.Serve(listener) }()
-	g.broker, err = startBroker()
+	if g.broker, err = startBroker(); err != nil {
+		return g, err
+	}
+	g.keeping, err = newBroker()
 	return g, err
 }
 
@@ -123,8 +127,10 @@ func (g *gateways) stop() (err error) {
 	if g.destination != nil {
 		err = errors.Join(err, g.destination.Close())
 	}
-	if g.broker != nil {
-		g.broker.Close()
+	for _, broker := range []*kfake.Cluster{g.broker, g.keeping} {
+		if broker != nil {
+			broker.Close()
+		}
 	}
 	return errors.Join(err, os.RemoveAll(g.directory))
 }
@@ -170,9 +176,15 @@ func fillIn(config string, values []string) string {
 	return config
 }
 
-// startBroker starts a Kafka broker in this process. It acknowledges records without keeping them, so that its memory does not grow.
+// newBroker starts a Kafka broker in this process.
+func newBroker() (*kfake.Cluster, error) {
+	return kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "otlp_profiles"),
+		kfake.BrokerConfigs(map[string]string{"message.max.bytes": "22000000"})) // as config/kafka-front.yaml has it
+}
+
+// startBroker starts a broker that acknowledges records without keeping them, so that its memory does not grow.
 func startBroker() (*kfake.Cluster, error) {
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "otlp_profiles"))
+	broker, err := newBroker()
 	if err != nil {
 		return nil, err
 	}

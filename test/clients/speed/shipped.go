@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
+
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
 
@@ -28,15 +30,21 @@ type shipped struct {
 	// api is the upload that its senders make, and parts is what its exporters cannot avoid.
 	api   string
 	parts []part
+	// front is the configuration that takes the uploads and writes them to Kafka. With "" they are sent to the configuration itself.
+	front string
+	// holds is how long profiles may wait in it, for others that they are joined with.
+	holds time.Duration
 }
 
-// allShipped are the configurations that take uploads. The others read from targets, from Kafka, or hold profiles for 15 seconds.
+// allShipped are the configurations that take uploads. The others fetch profiles from targets.
 var allShipped = []shipped{
 	{file: "gateway.yaml", api: "raw pprof", parts: []part{marshal, deflateMessage, marshal, writeFile}},
 	{file: "agent.yaml", api: "raw pprof", parts: []part{marshal, compress}},
 	{file: "demo.yaml", api: "raw pprof", parts: []part{marshal, writeFile}},
 	{file: "splunk.yaml", api: "Splunk", parts: []part{marshal, writeFile}},
 	{file: "kafka-front.yaml", api: "raw pprof", parts: []part{marshal, compress}},
+	{file: "kafka-back.yaml", api: "raw pprof", parts: []part{fill, marshal, marshal, deflateMessage}, front: "kafka-front.yaml", holds: 2 * time.Second},
+	{file: "ebpf.yaml", api: "OTLP", parts: []part{marshal, writeFile, writeFile}, holds: 16 * time.Second},
 }
 
 func (c *shipped) String() string {
@@ -70,21 +78,42 @@ func shippedOf(files, variants string) (chosen []shipped, err error) {
 
 var (
 	addressIn = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
+	healthIn  = regexp.MustCompile(`health_check:\s+endpoint: 127\.0\.0\.1:(\d+)`)
 	portIn    = regexp.MustCompile(`\bport: (\d+)\b`)
 )
 
 // The ports of the configurations: of the receivers in the order of the addresses of [measured], and of the destinations.
 var receiverPorts = []string{receiverPprof: "4040", receiverOTLP: "4318", receiverSplunk: "4318"}
 
-const healthPort, destinationPort, brokerPort = "4042", "4320", "9092"
+const destinationPort, brokerPort = "4320", "9092"
 
-// startShipped starts a process with a configuration of a folder, on free addresses.
+// pyroscope is a destination of config/ebpf.yaml.
+const pyroscope = "pyroscope:4040"
+
+// startShipped starts a process with a configuration of a folder, on free addresses. If others write to Kafka for it, it starts one of
+// these before, whose receivers are those of the result.
 func (g *gateways) startShipped(ctx context.Context, configs string, c shipped, environment ...string) (*measured, error) {
+	if c.front == "" {
+		return g.startWith(ctx, configs, c, g.broker, environment...)
+	}
+	front, err := g.startWith(ctx, configs, shipped{file: c.front}, g.keeping)
+	if err != nil {
+		return nil, err
+	}
+	m, err := g.startWith(ctx, configs, c, g.keeping, environment...)
+	if err == nil {
+		m.receivers = front.receivers
+	}
+	return m, err
+}
+
+// startWith starts a process that writes to a broker, or reads from it.
+func (g *gateways) startWith(ctx context.Context, configs string, c shipped, broker *kfake.Cluster, environment ...string) (*measured, error) {
 	content, err := fs.ReadFile(os.DirFS(configs), c.file)
 	if err != nil {
 		return nil, err
 	}
-	byPort := map[string]string{destinationPort: g.address, brokerPort: g.broker.ListenAddrs()[0]}
+	byPort := map[string]string{destinationPort: g.address, brokerPort: broker.ListenAddrs()[0]}
 	resolve := func(port string) string {
 		if byPort[port] == "" && err == nil {
 			var free []string
@@ -101,6 +130,11 @@ func (g *gateways) startShipped(ctx context.Context, configs string, c shipped, 
 		_, port, _ := net.SplitHostPort(resolve(strings.TrimPrefix(setting, "port: ")))
 		return "port: " + port
 	})
+	text = strings.ReplaceAll(text, pyroscope, g.address)
+	health := healthIn.FindSubmatch(content)
+	if health == nil {
+		err = errors.Join(err, fmt.Errorf("%s has no health_check", c.file))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +143,7 @@ func (g *gateways) startShipped(ctx context.Context, configs string, c shipped, 
 		return nil, err
 	}
 	options := gateway.Options{
-		Binary: g.binary, HealthURL: "http://" + byPort[healthPort], Directory: directory, Configs: []string{"yaml:" + text},
+		Binary: g.binary, HealthURL: "http://" + byPort[string(health[1])], Directory: directory, Configs: []string{"yaml:" + text},
 		Environment: environment,
 	}
 	if strings.HasPrefix(c.variant, "yaml:") {
@@ -180,15 +214,20 @@ func (r *shippedResult) measure(o options, y yardsticks, u upload) (err error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	defer client.CloseIdleConnections()
 	s := &sender{client: client, at: o.senders, tenants: o.tenants}
-	if _, err := m.cost(s, u, o.uploads); err != nil { // It warms the process up.
+	warming := loaded{schedule: schedule{senders: o.senders}}
+	if err := warming.measure(g, m, s, u, 0, o.uploads, r.holds); err != nil {
 		return err
+	}
+	parts := slices.Concat(u.parts, r.parts)
+	if r.front != "" {
+		parts = r.parts
 	}
 	for round := range o.rounds {
 		times, err := y.measure(o.uploads)
 		if err != nil {
 			return err
 		}
-		r.limit = append(r.limit, sum(times, u.parts, r.parts))
+		r.limit = append(r.limit, sum(times, parts))
 		for i := range r.loads {
 			l := &r.loads[i]
 			// Few senders send fewer: each upload may wait for a batch.
@@ -200,7 +239,7 @@ func (r *shippedResult) measure(o options, y yardsticks, u upload) (err error) {
 				between = time.Duration(float64(quantile(r.loads[capacityLoad].cost, 0.5)) / l.part)
 				count = int(o.load / between)
 			}
-			if err := l.measure(g, m, s, u, between, count); err != nil {
+			if err := l.measure(g, m, s, u, between, count, r.holds); err != nil {
 				return err
 			}
 		}
@@ -208,10 +247,13 @@ func (r *shippedResult) measure(o options, y yardsticks, u upload) (err error) {
 	return nil
 }
 
-// measure adds a round.
-func (l *loaded) measure(g *gateways, m *measured, s *sender, u upload, between time.Duration, count int) error {
+// measure adds a round. The process holds profiles for so long.
+func (l *loaded) measure(g *gateways, m *measured, s *sender, u upload, between time.Duration, count int, holds time.Duration) error {
 	before, largest := g.received.Load(), m.watch()
-	cost, err := m.costOf(count, func() error { return l.run(s, m.receivers[u.receiver], u, between, count) })
+	cost, err := m.costOf(count, func() error {
+		defer time.Sleep(holds)
+		return l.run(s, m.receivers[u.receiver], u, between, count)
+	})
 	l.memory = max(l.memory, largest())
 	l.cost = append(l.cost, cost)
 	l.sent = (g.received.Load() - before) / int64(count)

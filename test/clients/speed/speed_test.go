@@ -4,10 +4,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -66,6 +68,16 @@ func TestMeasureShipped(t *testing.T) {
 			assert.Equal(t, r.file == "gateway.yaml", l.sent > 0, r.file)
 			assert.NotContains(t, l.latencies, time.Duration(0))
 		}
+	}
+	joining, err := shippedOf("kafka-back.yaml,ebpf.yaml", "")
+	require.NoError(t, err)
+	require.Len(t, joining, 2)
+	for i := range joining {
+		joining[i].holds = time.Second // What waits for longer is measured with the next load.
+	}
+	joining[1].variant = "yaml:processors::profile_deduplicator::batch::timeout: 100ms"
+	for _, r := range must.Get(measureShipped(o, y, uploads, joining))(t) {
+		assert.Positive(t, slices.MaxFunc(r.loads, func(a, b loaded) int { return cmp.Compare(a.sent, b.sent) }).sent, "%s sends on", r.file)
 	}
 	_, err = shippedOf("none.yaml", "")
 	require.ErrorContains(t, err, "none.yaml")
