@@ -215,10 +215,10 @@ fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 	done
 
 .PHONY: adversary
-adversary: $(BINARY) ## All hostile bodies to each shipped configuration, and the tables of docs/security.md and docs/operations.md (hours)
+adversary: $(BINARY) ## All hostile bodies to each shipped configuration, and the tables of docs/security.md and docs/operations.md (hours); ADVERSARY=gateway/512MiB for a part
 	@rm -f _build/adversary.jsonl
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=full OTELPPROF_ADVERSARY_RECORD=$(CURDIR)/_build/adversary.jsonl \
-		$(GO) -C test test -count=1 -timeout 24h -v -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$' ./adversary
+		$(GO) -C test test -count=1 -timeout 24h -v -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$$(addprefix /,$(ADVERSARY))' ./adversary
 
 .PHONY: adversary-ci
 adversary-ci: $(BINARY) $(SUMMARY) ## Each of them, except those of scraped targets, 8 times at once to two configurations in 512 MiB, and many large honest ones (minutes)

@@ -146,22 +146,33 @@ type bodyRow struct {
 	answers    string
 }
 
-func bodyRows(all []measurement) (rows []bodyRow) {
+// bodyRows are the rows of what was measured, over earlier ones.
+func bodyRows(all []measurement, earlier []bodyRow) (rows []bodyRow) {
 	for _, b := range bodies() {
-		peaks := map[int]int{}
+		row := bodyRow{name: b.name, to: string(b.to)}
+		if i := slices.IndexFunc(earlier, func(r bodyRow) bool { return r.name == b.name }); i >= 0 {
+			row = earlier[i]
+		}
 		var one *measurement
 		for i := range all {
 			m := &all[i]
 			if m.Body != b.name {
 				continue
 			}
-			peaks[m.ContainerMiB] = max(peaks[m.ContainerMiB], m.PeakMiB)
+			if m.ContainerMiB == 512 {
+				row.small = max(row.small, m.PeakMiB)
+			} else {
+				row.big = max(row.big, m.PeakMiB)
+			}
 			if one == nil || one.Times != hostileTargets && m.Times == hostileTargets {
 				one = m
 			}
 		}
 		if one != nil {
-			rows = append(rows, bodyRow{b.name, string(b.to), one.WireBytes, peaks[512], peaks[2048], one.Answers})
+			row.wireBytes, row.answers = one.WireBytes, one.Answers
+		}
+		if row.answers != "" {
+			rows = append(rows, row)
 		}
 	}
 	return rows
