@@ -310,15 +310,6 @@ lint-all: lint ## The same, and all other modules
 validate: $(BINARY) $(SMALL) $(call tool,validateconfigs) ## Check each YAML under config/, that of the packages, and each configuration in a README with the built binaries
 	@$(call tool,validateconfigs) -binary $(BINARY) -small $(SMALL)
 
-.PHONY: licences
-licences: $(BINARY) $(call tool,inventory) ## Write docs/licences.md: what is linked into the distribution, and under which licences
-	@$(call tool,inventory) -binary $(BINARY) >_build/licences.md
-	@mv _build/licences.md docs/licences.md
-
-.PHONY: check-licences
-check-licences: $(BINARY) $(call tool,inventory) ## Fail if docs/licences.md is out of date, or a licence is not known
-	@$(call tool,inventory) -binary $(BINARY) | diff docs/licences.md - || { echo 'Run `make licences` and commit'; exit 1; }
-
 # govulncheck sees which functions are linked in only if the binary has its symbols. Calls in the source it finds too, but that
 # takes 6 GB for the whole Collector.
 .PHONY: check-vulnerabilities
@@ -331,8 +322,8 @@ check-vulnerabilities: _build/full/modules $(TOOLS)/govulncheck ## Fail if the d
 	$(TOOLS)/govulncheck -db $(VULNDB) -mode binary _build/full/with-symbols
 
 .PHONY: sbom
-sbom: $(BINARY) $(call tool,inventory) ## Write the list of parts of the distribution as CycloneDX, _build/sbom.cdx.json
-	@$(call tool,inventory) -sbom -binary $(BINARY) >_build/sbom.cdx.json
+sbom: $(BINARY) $(call tool,inventory) ## Write the modules of the distribution with their licences as CycloneDX, _build/sbom.cdx.json; fail if a licence is not known
+	@$(call tool,inventory) -binary $(BINARY) >_build/sbom.cdx.json
 	@echo 'Wrote _build/sbom.cdx.json'
 
 .PHONY: reproducible

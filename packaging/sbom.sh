@@ -4,4 +4,4 @@ set -eu
 binary=$(realpath "$1")
 document=$(realpath -m "$2")
 cd "$(dirname "$(realpath "$0")")/.."
-exec _build/tools/inventory -sbom -binary "$binary" >"$document"
+exec _build/tools/inventory -binary "$binary" >"$document"

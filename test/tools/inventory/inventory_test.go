@@ -69,12 +69,6 @@ func TestLicencesIn(t *testing.T) {
 
 var testModules = []module{{path: "example.com/a", version: "v1.0.0", sum: "h1:x=", licences: []string{"Apache-2.0", "MIT"}}}
 
-func TestList(t *testing.T) {
-	var out bytes.Buffer
-	require.NoError(t, writeList(&out, append([]module{{path: "example.com/b", version: "v2.0.0", licences: []string{"MIT"}}}, testModules...)))
-	assert.Contains(t, out.String(), "\n## Apache-2.0 AND MIT\n\n- example.com/a\n\n## MIT\n\n- example.com/b\n")
-}
-
 func TestSBOM(t *testing.T) {
 	var first, second bytes.Buffer
 	info := &buildinfo.BuildInfo{GoVersion: "go9"}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,33 +18,6 @@ import (
 // library is Go's standard library and runtime, which every binary contains. Its licence is at go.dev/LICENSE.
 func library(info *buildinfo.BuildInfo) module {
 	return module{path: "std", version: info.GoVersion, licences: []string{"BSD-3-Clause"}}
-}
-
-const heading = `# Licences
-
-The modules that are linked into ` + "`otelcol-pprof`" + ` beside our own code, which is under Apache-2.0, and Go's standard library and
-runtime, which are under BSD-3-Clause. Made by ` + "`make licences`" + ` from the binary and the module cache; ` + "`make sbom`" + ` writes the
-same with versions, as CycloneDX.
-`
-
-// writeList writes the modules by licence, without versions, which change more often than licences. Go is not among them.
-func writeList(out io.Writer, modules []module) error {
-	byLicence := map[string][]module{}
-	for _, m := range modules {
-		byLicence[m.expression()] = append(byLicence[m.expression()], m)
-	}
-	var text strings.Builder
-	text.WriteString(heading)
-	for _, licence := range slices.Sorted(maps.Keys(byLicence)) {
-		fmt.Fprintf(&text, "\n## %s\n\n", licence)
-		for _, m := range byLicence[licence] {
-			fmt.Fprintf(&text, "- %s\n", m.path)
-		}
-	}
-	if _, err := io.WriteString(out, text.String()); err != nil {
-		return fmt.Errorf("cannot write the list: %w", err)
-	}
-	return nil
 }
 
 // expression returns the licence as an SPDX expression.
