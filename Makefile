@@ -182,7 +182,7 @@ $(KUBERNETES)/%:
 	@CGO_ENABLED=0 $(GO) -C test/cluster build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o $@ k8s.io/kubernetes/cmd/$*
 
 # The heart: code without goroutines of its own, much dearer under the race detector. What it shares are pools.
-HEART := /(translator|internal/(attributevalue|dedup|dictionary|memory/(meter|size)|wire|testkit/profiletest))(/|$$)
+HEART := /(translator|internal/(attributevalue|dedup|dictionary|memory/meter|wire|testkit/profiletest))(/|$$)
 # make lint vets all; make test-386 vets what only differs there.
 NO_VET := -vet=off
 

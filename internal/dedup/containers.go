@@ -7,7 +7,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/dictionary/entities"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
@@ -83,13 +82,25 @@ func findEqual(n int, hash func(i int) uint64, equal func(i, j int) bool) []int 
 }
 
 func findEqualResources(resources pprofile.ResourceProfilesSlice) []int {
-	return findEqual(resources.Len(), func(i int) uint64 { return hashResource(resources.At(i)) },
-		func(i, j int) bool { return equalResources(resources.At(i), resources.At(j)) })
+	hash := func(i int) uint64 {
+		r := resources.At(i)
+		return dictionary.HashResource(r.Resource(), r.SchemaUrl())
+	}
+	return findEqual(resources.Len(), hash, func(i, j int) bool {
+		a, b := resources.At(i), resources.At(j)
+		return a.SchemaUrl() == b.SchemaUrl() && dictionary.EqualResources(a.Resource(), b.Resource())
+	})
 }
 
 func findEqualScopes(scopes pprofile.ScopeProfilesSlice) []int {
-	return findEqual(scopes.Len(), func(i int) uint64 { return hashScope(scopes.At(i)) },
-		func(i, j int) bool { return equalScopes(scopes.At(i), scopes.At(j)) })
+	hash := func(i int) uint64 {
+		s := scopes.At(i)
+		return dictionary.HashScope(s.Scope(), s.SchemaUrl())
+	}
+	return findEqual(scopes.Len(), hash, func(i, j int) bool {
+		a, b := scopes.At(i), scopes.At(j)
+		return a.SchemaUrl() == b.SchemaUrl() && dictionary.EqualScopes(a.Scope(), b.Scope())
+	})
 }
 
 // joinContainers removes empty resources and scopes. It joins equal resources, and then equal scopes of one resource, in
@@ -121,29 +132,4 @@ func joinScopes(scopes pprofile.ScopeProfilesSlice) {
 			}
 		}
 	}
-}
-
-// hashResource and hashScope hash all fields that equalResources and equalScopes compare. Otherwise a client could send many
-// with equal hashes, and each would be compared with all others.
-func hashResource(r pprofile.ResourceProfiles) uint64 {
-	hash := dictionary.HashContainer(r.Resource().Attributes(), r.Resource().DroppedAttributesCount(), r.SchemaUrl())
-	return entities.Hash(hash, r.Resource())
-}
-
-func equalResources(a, b pprofile.ResourceProfiles) bool {
-	return a.SchemaUrl() == b.SchemaUrl() &&
-		a.Resource().DroppedAttributesCount() == b.Resource().DroppedAttributesCount() &&
-		entities.Equal(a.Resource(), b.Resource()) &&
-		dictionary.EqualMaps(a.Resource().Attributes(), b.Resource().Attributes())
-}
-
-func hashScope(s pprofile.ScopeProfiles) uint64 {
-	scope := s.Scope()
-	return dictionary.HashContainer(scope.Attributes(), scope.DroppedAttributesCount(), s.SchemaUrl(), scope.Name(), scope.Version())
-}
-
-func equalScopes(a, b pprofile.ScopeProfiles) bool {
-	x, y := a.Scope(), b.Scope()
-	return a.SchemaUrl() == b.SchemaUrl() && x.Name() == y.Name() && x.Version() == y.Version() &&
-		x.DroppedAttributesCount() == y.DroppedAttributesCount() && dictionary.EqualMaps(x.Attributes(), y.Attributes())
 }

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/dictionary/entities"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 // texts visits all texts of a message. Protobuf requires UTF-8. pdata accepts any bytes, but other readers refuse the
@@ -48,7 +48,7 @@ func (t *texts) message(pd pprofile.Profiles) {
 	for _, resource := range pd.ResourceProfiles().All() {
 		t.set(resource.SchemaUrl(), resource.SetSchemaUrl)
 		t.pairs(resource.Resource().Attributes(), attributevalue.MaxDepth)
-		entities.ForEachText(resource.Resource(), t.set)
+		dictionary.ForEachEntityText(resource.Resource(), t.set)
 		for _, scope := range resource.ScopeProfiles().All() {
 			t.set(scope.SchemaUrl(), scope.SetSchemaUrl)
 			t.set(scope.Scope().Name(), scope.Scope().SetName)

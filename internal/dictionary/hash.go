@@ -48,12 +48,6 @@ func hashIndices(h uint64, list []int32) uint64 {
 	return finish(h)
 }
 
-// AddString adds a string to a hash of [HashContainer].
-func AddString(h uint64, s string) uint64 { return finish(mix(h, hashString(s))) }
-
-// AddNumber adds a number to a hash of [HashContainer].
-func AddNumber(h, v uint64) uint64 { return finish(mix(h, v)) }
-
 func hashBytes(b []byte) uint64 { return maphash.Bytes(stringSeed, b) }
 
 func (f Function) hash() uint64 {

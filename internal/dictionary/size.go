@@ -7,12 +7,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// The sizes of parts of a message in protobuf, as pdata writes them, and their memory. pdata only has the size of a whole
-// message.
+// The sizes of parts of a message in protobuf, as pdata writes them. pdata only has the size of a whole message.
 
 // EntryBytes returns the size of an entry of a table, without its tag and length.
 func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
@@ -65,40 +62,6 @@ func Bytes(d pprofile.ProfilesDictionary) (bytes int, exact bool) {
 		exact = exact && (isPlain(attribute.Value()) || i == 0 && attribute.Value().Type() == pcommon.ValueTypeEmpty)
 	}
 	return bytes, exact
-}
-
-// The memory of an entry of each table on a 64-bit system: the pointer in the table, and the size class of the struct.
-const (
-	functionMemory  = 8 + 24
-	mappingMemory   = 8 + 64
-	locationMemory  = 8 + 64
-	lineMemory      = 8 + 24
-	stackMemory     = 8 + 24
-	attributeMemory = 8 + 32
-	linkMemory      = 8 + 24
-	stringMemory    = 16
-)
-
-// MemoryOf estimates the memory of a dictionary in bytes.
-func MemoryOf(d pprofile.ProfilesDictionary) int {
-	total := d.FunctionTable().Len()*functionMemory + d.LinkTable().Len()*linkMemory
-	strings := d.StringTable()
-	for i := range strings.Len() {
-		total += stringMemory + len(strings.At(i))
-	}
-	for _, mapping := range d.MappingTable().All() {
-		total += mappingMemory + 4*mapping.AttributeIndices().Len()
-	}
-	for _, location := range d.LocationTable().All() {
-		total += locationMemory + 4*location.AttributeIndices().Len() + lineMemory*location.Lines().Len()
-	}
-	for _, stack := range d.StackTable().All() {
-		total += stackMemory + 4*stack.LocationIndices().Len()
-	}
-	for _, attribute := range d.AttributeTable().All() {
-		total += attributeMemory + attributevalue.SizeOf(attribute.Value()).Memory
-	}
-	return total
 }
 
 // isPlain reports whether the API of pdata gives access to everything that a value has on the wire.
@@ -168,7 +131,7 @@ func linkBytes(l pprofile.Link) int {
 }
 
 func attributeBytes(a pprofile.KeyValueAndUnit) int {
-	return refBytes(a.KeyStrindex()) + refBytes(a.UnitStrindex()) + FieldBytes(attributevalue.SizeOf(a.Value()).Protobuf)
+	return refBytes(a.KeyStrindex()) + refBytes(a.UnitStrindex()) + FieldBytes(sizeOfValue(a.Value()).protobuf)
 }
 
 // SampleBytes returns the size of a sample, without its tag and length.

@@ -52,16 +52,6 @@ func hashMap(m pcommon.Map) uint64 {
 	return h
 }
 
-// HashContainer hashes a resource or a scope: its attributes and all other fields that are compared. Otherwise a client
-// could send many different ones with equal hashes.
-func HashContainer(attributes pcommon.Map, dropped uint32, texts ...string) uint64 {
-	h := hashMap(attributes)
-	for _, text := range texts {
-		h = mix(h, hashString(text))
-	}
-	return finish(mix(h, uint64(dropped)))
-}
-
 // hashDouble returns one hash for all forms of zero, and another one for all forms of NaN.
 func hashDouble(f float64) uint64 {
 	switch {

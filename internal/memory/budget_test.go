@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -208,7 +208,7 @@ func TestMessage(t *testing.T) {
 
 	pd := pprofile.NewProfiles()
 	pd.Dictionary().StringTable().Append("text")
-	bytes := MessageFactor * size.Of(pd)
+	bytes := MessageFactor * dictionary.MessageMemory(pd)
 	ctx, measured, err := b.Message(t.Context(), pd)
 	require.NoError(t, err)
 	assert.Equal(t, bytes, FromContext(ctx).Bytes())

@@ -11,7 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 // MessageFactor is the reservation of a message as a multiple of its size in memory: for itself, and for one copy that joining,
@@ -42,7 +42,7 @@ func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Con
 	if r == nil {
 		r = b.Begin()
 	}
-	if err := r.Grow(ctx, MessageFactor*size.Of(pd)); err != nil {
+	if err := r.Grow(ctx, MessageFactor*dictionary.MessageMemory(pd)); err != nil {
 		r.Release()
 		return ctx, nil, err
 	}

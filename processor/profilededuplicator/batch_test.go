@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
@@ -179,7 +179,7 @@ func TestTenantsAreLimited(t *testing.T) {
 
 func TestHeldBytesAreLimited(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := dictionary.MessageMemory(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {
 			cfg.Timeout = time.Hour
@@ -207,7 +207,7 @@ func TestHeldBytesAreLimited(t *testing.T) {
 // Batches reserve half of the memory budget at most, whatever max_held_bytes is. The other half is for requests.
 func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := dictionary.MessageMemory(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
 		f := startWithin(t, heldPart*(4*one+1), next, batchOf(func(cfg *BatchConfig) { cfg.Timeout, cfg.MaxBytes = time.Hour, 0 }))
 		for i := range byte(3) {
@@ -234,7 +234,7 @@ func TestHeldBytesFollowTheBudget(t *testing.T) {
 // A batch that is being flushed counts as held until the next consumer has accepted it.
 func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := dictionary.MessageMemory(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -392,7 +392,7 @@ func TestOrdinaryMessagesFit(t *testing.T) {
 			<-takes
 			return nil
 		}}
-		f := startWithin(t, 20*size.Of(large(0)), next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.WaitForResult = 0, false }))
+		f := startWithin(t, 20*dictionary.MessageMemory(large(0)), next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.WaitForResult = 0, false }))
 		id := byte(0)
 		for ; f.ConsumeProfiles(t.Context(), large(id)) == nil; id++ {
 		}

@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -36,7 +36,7 @@ func TestHeldIsReserved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachPooling(t, func(t *testing.T) {
 				f := start(t, &sink{answer: answer}, batchOf(nil))
-				one := size.Of(upload("checkout", 1, 1))
+				one := dictionary.MessageMemory(upload("checkout", 1, 1))
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 				assert.Equal(t, 2*one, f.used())
 
@@ -61,7 +61,7 @@ func TestHeldCopyIsReserved(t *testing.T) {
 		f := start(t, &sink{}, batchOf(nil))
 		shared := upload("checkout", 1, 1)
 		shared.MarkReadOnly()
-		held := 2 * size.Of(shared)
+		held := 2 * dictionary.MessageMemory(shared)
 		request := must.Get(f.budget.Reserve(t.Context(), 5000))(t)
 		require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), shared))
 		assert.EqualValues(t, 5000, request.Bytes())
@@ -83,7 +83,7 @@ func TestJoinedIsReservedAsOne(t *testing.T) {
 			upload("checkout", 0, 1, 2, 3), upload("checkout", 1, 1, 2, 3), upload("checkout", 2, 1, 2, 3), upload("checkout", 3, 1, 2, 3),
 			upload("checkout", 4, 1, 2, 3), upload("checkout", 5, 1, 2, 3), upload("checkout", 6, 1, 2, 3), upload("checkout", 7, 1, 2, 3),
 			upload("checkout", 8, 1, 2, 3), upload("checkout", 9, 1, 2, 3)))
-		assert.Equal(t, 2*size.Of(joined), f.used())
+		assert.Equal(t, 2*dictionary.MessageMemory(joined), f.used())
 		assert.Less(t, f.used(), before/2)
 	})
 }
@@ -149,7 +149,7 @@ func TestEventsAreReserved(t *testing.T) {
 				require.NoError(t, f.ConsumeProfiles(t.Context(), events()))
 				pass(time.Second)
 				_, peak := f.budget.Used()
-				assert.GreaterOrEqual(t, peak, int64(200*(size.SampleBytes+8+4*200)))
+				assert.GreaterOrEqual(t, peak, int64(200*(dictionary.SampleMemory+8+4*200)))
 				assert.Equal(t, 200, f.next.taken()[0].SampleCount())
 
 				request, err := memory.New(50_000, time.Second).Reserve(t.Context(), 1)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 // content is the size of a message.
@@ -82,7 +81,7 @@ func eventsMemory(pd pprofile.Profiles) int64 {
 		samples := profile.Samples()
 		for i := range samples.Len() {
 			if sample := samples.At(i); sample.TimestampsUnixNano().Len() > 1 {
-				total += sample.TimestampsUnixNano().Len() * (size.SampleBytes + 16 + 4*sample.AttributeIndices().Len())
+				total += sample.TimestampsUnixNano().Len() * (dictionary.SampleMemory + 16 + 4*sample.AttributeIndices().Len())
 			}
 		}
 	}

@@ -25,8 +25,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -105,12 +104,12 @@ func TestSharedDeepValues(t *testing.T) {
 
 func TestMemoryOfDeepValues(t *testing.T) {
 	pd := upload("deep", 1, 3)
-	before := size.Of(pd)
+	before := dictionary.MessageMemory(pd)
 	profiletest.Deepen(pd, "resource", deep)
 	profiletest.LimitStack(t, 1<<20)
-	grown := size.Of(pd) - before
-	assert.Greater(t, grown, int64(deep*(24+attributevalue.ValueBytes)), "each level counts")
-	assert.Less(t, grown, int64(deep*(24+attributevalue.KeyValueBytes+10)))
+	grown := dictionary.MessageMemory(pd) - before
+	assert.Greater(t, grown, int64(deep*(24+32)), "each level counts")
+	assert.Less(t, grown, int64(deep*(24+56+10)))
 }
 
 // eachPooling runs a test with and without the Collector's feature gate for pooling, each in a synctest bubble.
@@ -167,7 +166,7 @@ func TestManyTenantsAtOnce(t *testing.T) {
 	}}
 	f := start(t, next, batchOf(func(cfg *BatchConfig) {
 		cfg.Timeout, cfg.MaxSamples, cfg.MaxBytes = time.Millisecond, 50, 0
-		cfg.MaxHeldBytes = 20 * (size.Of(upload("0", 1, 1, 2, 3)) + messageOverhead)
+		cfg.MaxHeldBytes = 20 * (dictionary.MessageMemory(upload("0", 1, 1, 2, 3)) + messageOverhead)
 		cfg.MetadataKeys, cfg.MetadataCardinalityLimit = []string{"x-tenant"}, tenants/2
 		cfg.RetryConfig.InitialInterval = time.Millisecond
 	}))

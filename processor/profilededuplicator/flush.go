@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 // batching joins messages in batches and passes the batches on.
@@ -87,7 +87,7 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 			lost = append(lost, lostPart{part.First, part.Last, err})
 		}
 	}
-	held, all := size.Of(whole.profiles), contentOf(whole.profiles)
+	held, all := dictionary.MessageMemory(whole.profiles), contentOf(whole.profiles)
 	copies := int64(0)
 	if b.deliverer.copies() {
 		copies = 1

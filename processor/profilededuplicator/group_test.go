@@ -21,7 +21,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
@@ -133,11 +132,11 @@ func TestCopiesMemory(t *testing.T) {
 		references.AppendEmpty()
 	}
 	f := start(t, &sink{}, groupBy(nil))
-	reservation, err := f.budget.Reserve(t.Context(), size.Of(pd))
+	reservation, err := f.budget.Reserve(t.Context(), dictionary.MessageMemory(pd))
 	require.NoError(t, err)
 	m := incoming{profiles: pd, reservation: reservation}
 	require.NoError(t, f.Profiles.(*deduplicator).group(t.Context(), &m))
-	assert.GreaterOrEqual(t, reservation.Bytes(), size.Of(m.profiles))
+	assert.GreaterOrEqual(t, reservation.Bytes(), dictionary.MessageMemory(m.profiles))
 	assert.Equal(t, 10_000, entity.ResourceEntityRefs(m.profiles.ResourceProfiles().At(2).Resource()).Len())
 	reservation.Release()
 }

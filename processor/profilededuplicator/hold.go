@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
@@ -53,7 +53,7 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 	if err := m.checkSplit(cfg.MaxBytes); err != nil {
 		return nil, &refusal{refusedTooLarge, badrequest.Errorf("cannot split a message to batch::max_bytes: %w", err)}
 	}
-	held := size.Of(m.profiles) + d.eventsMemory(m.profiles)
+	held := dictionary.MessageMemory(m.profiles) + d.eventsMemory(m.profiles)
 	shared := int64(0)
 	if m.profiles.IsReadOnly() {
 		shared = m.reservation.Bytes() // The message that is held is a copy.

@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
@@ -84,7 +84,7 @@ func (d *deduplicator) group(ctx context.Context, m *incoming) error {
 	}
 	bytes := copiesMemory(plan, len(d.groupKeys))
 	if m.profiles.IsReadOnly() {
-		bytes += size.Of(m.profiles)
+		bytes += dictionary.MessageMemory(m.profiles)
 	}
 	if err := d.grow(ctx, m, bytes); err != nil {
 		return err
@@ -103,15 +103,15 @@ func copiesMemory(plan *dedup.Grouping, keys int) int64 {
 	total := int64(0)
 	plan.Copies(
 		func(r pprofile.ResourceProfiles, copies int) {
-			total += int64(copies) * int64(size.OfResource(r)+groupBytes+keys*groupKeyBytes)
+			total += int64(copies) * int64(dictionary.ResourceMemory(r.Resource(), r.SchemaUrl())+groupBytes+keys*groupKeyBytes)
 		},
 		func(s pprofile.ScopeProfiles, copies int) {
-			total += int64(copies) * int64(size.OfScope(s))
+			total += int64(copies) * int64(dictionary.ScopeMemory(s.Scope(), s.SchemaUrl()))
 		},
 		func(p pprofile.Profile, copies int) {
-			total += int64(copies) * int64(size.ProfileBytes+4*p.AttributeIndices().Len())
+			total += int64(copies) * int64(dictionary.ProfileMemory+4*p.AttributeIndices().Len())
 			if copies > 0 {
-				total += size.PointerBytes * int64(p.Samples().Len())
+				total += dictionary.PointerMemory * int64(p.Samples().Len())
 			}
 		},
 	)

@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 // pass advances the time by d and waits until all goroutines are blocked.
@@ -72,7 +72,7 @@ func TestShutdownWithHeld(t *testing.T) {
 // The ids of a refused message are not in flight.
 func TestRefusedMessageMayBeSentAgain(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := dictionary.MessageMemory(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
 		f := start(t, next, repeatedOf(batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one })))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))

@@ -20,7 +20,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 )
 
@@ -202,7 +201,7 @@ func TestMetricsOfRefusals(t *testing.T) {
 			cfg.OnInvalid = OnInvalidReject
 			batchOf(func(cfg *BatchConfig) {
 				cfg.MetadataKeys, cfg.MetadataCardinalityLimit = []string{"x-tenant"}, 1
-				cfg.MaxBytes, cfg.MaxHeldBytes = 0, 2*size.Of(upload("checkout", 1, 1))+2*messageOverhead+100
+				cfg.MaxBytes, cfg.MaxHeldBytes = 0, 2*dictionary.MessageMemory(upload("checkout", 1, 1))+2*messageOverhead+100
 			})(cfg)
 		}))
 		require.Error(t, f.ConsumeProfiles(t.Context(), spoil(upload("checkout", 1, 1))))
@@ -252,7 +251,7 @@ func TestMetricsOfBatches(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
 		}
 		memory, _ := f.Profiles.(*deduplicator).batching.batches.usage()
-		assert.Equal(t, 3*(size.Of(upload("checkout", 1, 3, 4))+messageOverhead), memory)
+		assert.Equal(t, 3*(dictionary.MessageMemory(upload("checkout", 1, 3, 4))+messageOverhead), memory)
 		f.assertPoints(t, "held_bytes", points(memory))
 		f.assertPoints(t, "held_tenants", points(1))
 		pass(time.Second)
@@ -290,7 +289,7 @@ func TestMetricsOfBatches(t *testing.T) {
 func TestMetricsOfFullBatches(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) {
-			cfg.MaxBytes, cfg.MaxHeldBytes = 0, size.Of(upload("checkout", 1, 1))+messageOverhead
+			cfg.MaxBytes, cfg.MaxHeldBytes = 0, dictionary.MessageMemory(upload("checkout", 1, 1))+messageOverhead
 		}))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))

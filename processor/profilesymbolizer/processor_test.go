@@ -21,8 +21,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/processor/processortest"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
@@ -240,7 +240,7 @@ func TestMemory(t *testing.T) {
 	s, sink := symbolizerOf(t, tel, cfg)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	pd := messageOf(c)
-	s.budget = memory.New(2*size.Of(pd)*8/7+500, time.Millisecond) // one eighth is kept for small requests
+	s.budget = memory.New(2*dictionary.MessageMemory(pd)*8/7+500, time.Millisecond) // one eighth is kept for small requests
 	require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
 	names, _ := linesOf(last(sink).Dictionary(), 1)
 	assert.Empty(t, names)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
@@ -115,7 +114,7 @@ const (
 	// The constants below are sizes in bytes. messageEventBytes is for the value and the time of an event in the message.
 	messageEventBytes = 8 + 8
 	// sampleBytes is the memory of a sample in the message, with its lists rounded up.
-	sampleBytes = size.SampleBytes + 3*16
+	sampleBytes = dictionary.SampleMemory + 3*16
 	// identityBytes is the memory of a sample in Events.Samples while that grows.
 	identityBytes = 5*(8+8) + 48
 	// threadBytes is the memory of the attributes of a thread in decoding.threads, while that grows.

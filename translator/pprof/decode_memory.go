@@ -5,14 +5,13 @@ package pprof
 
 import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
 // The size of a sample in the message: the object, its pointer and a value; of an attribute index; and of the overhead of
 // a list of them.
 const (
-	sampleBytes          = size.SampleBytes + 8
+	sampleBytes          = dictionary.SampleMemory + 8
 	sampleAttributeBytes = 4
 	attributeListBytes   = 12
 )

@@ -7,7 +7,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
@@ -89,14 +88,14 @@ func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
 	if t.tableBytes == 0 {
 		t.tableBytes, _ = dictionary.Bytes(t.importer.source)
 	}
-	tables := maxHeaderBytes + tableFactor*(t.tableBytes+attributevalue.MapMemory(resource.Resource().Attributes()))
+	tables := maxHeaderBytes + tableFactor*(t.tableBytes+dictionary.MapMemory(resource.Resource().Attributes()))
 	for _, scope := range resource.ScopeProfiles().All() {
 		profiles := scope.Profiles()
 		pprofs := profiles.Len()
 		if _, one := originalOrder(scope.Scope(), pprofs); one {
 			pprofs = 1
 		}
-		bytes += int64(pprofs) * int64(tables+attributevalue.MapMemory(scope.Scope().Attributes()))
+		bytes += int64(pprofs) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
 		for _, profile := range profiles.All() {
 			bytes += originalFactor * int64(profile.OriginalPayload().Len())
 			for _, sample := range profile.Samples().All() {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/dictionary/entities"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
 
@@ -56,14 +55,10 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 		t.resource = &resourceEntry{refused: refused}
 		return
 	}
-	dropped := resource.Resource().DroppedAttributesCount()
-	h := entities.Hash(dictionary.HashContainer(attributes, dropped, resource.SchemaUrl()), resource.Resource())
+	h := dictionary.HashResource(resource.Resource(), resource.SchemaUrl())
 	for _, entry := range t.byResource[h] {
 		other := entry.source
-		if other.SchemaUrl() == resource.SchemaUrl() &&
-			other.Resource().DroppedAttributesCount() == dropped &&
-			entities.Equal(other.Resource(), resource.Resource()) &&
-			dictionary.EqualMaps(other.Resource().Attributes(), attributes) {
+		if other.SchemaUrl() == resource.SchemaUrl() && dictionary.EqualResources(other.Resource(), resource.Resource()) {
 			t.resource = entry
 			return
 		}
@@ -83,12 +78,10 @@ func (t *decoding) enterScope(logs plog.ScopeLogs) {
 		t.scope = &scopeEntry{refused: refused}
 		return
 	}
-	h := dictionary.HashContainer(scope.Attributes(), scope.DroppedAttributesCount(), scope.Name(), scope.Version(), logs.SchemaUrl())
+	h := dictionary.HashScope(scope, logs.SchemaUrl())
 	for _, entry := range resource.byScope[h] {
-		other := entry.source.Scope()
-		if entry.source.SchemaUrl() == logs.SchemaUrl() && other.Name() == scope.Name() && other.Version() == scope.Version() &&
-			other.DroppedAttributesCount() == scope.DroppedAttributesCount() &&
-			dictionary.EqualMaps(other.Attributes(), scope.Attributes()) {
+		other := entry.source
+		if other.SchemaUrl() == logs.SchemaUrl() && dictionary.EqualScopes(other.Scope(), scope) {
 			t.scope = entry
 			return
 		}
@@ -147,7 +140,7 @@ func (t *decoding) copyAttributes(from, to pcommon.Map) {
 // copyEntities copies the entity references of a resource.
 func (t *decoding) copyEntities(from, to pcommon.Resource) {
 	entity.ResourceEntityRefs(from).CopyTo(entity.ResourceEntityRefs(to))
-	entities.ForEachText(to, func(text string, replace func(text string)) {
+	dictionary.ForEachEntityText(to, func(text string, replace func(text string)) {
 		if !utf8.ValidString(text) {
 			replace(t.validString(text))
 		}

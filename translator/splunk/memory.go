@@ -6,11 +6,8 @@ package splunk
 import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/dictionary/entities"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
@@ -63,29 +60,25 @@ func (t *decoding) needBody(bytes int) *refusal {
 // containerSize is the memory of a resource or a scope, in the message and beside it.
 type containerSize struct{ message, working int64 }
 
-// containerBytes is the size of a resource or scope in the message. resourceBytes and scopeBytes are the sizes of their entries, with
-// indices and the beginning of the hash. attributeBytes is the memory for hashing an attribute and finding repeated keys.
+// resourceBytes and scopeBytes are the sizes of the entries of a resource and a scope, with indices and the beginning of the hash.
+// attributeBytes is the memory for hashing an attribute and finding repeated keys.
 const (
-	containerBytes = 256
 	resourceBytes  = 1 << 10
 	scopeBytes     = 384
 	attributeBytes = 160
 )
 
 func sizeOfResource(resource plog.ResourceLogs) containerSize {
-	attributes := resource.Resource().Attributes()
-	texts := len(resource.SchemaUrl()) + entities.Memory(resource.Resource())
 	return containerSize{
-		message: int64(containerBytes + attributevalue.MapMemory(attributes) + texts),
-		working: int64(resourceBytes + attributeBytes*attributes.Len()),
+		message: int64(dictionary.ResourceMemory(resource.Resource(), resource.SchemaUrl())),
+		working: int64(resourceBytes + attributeBytes*resource.Resource().Attributes().Len()),
 	}
 }
 
 func sizeOfScope(logs plog.ScopeLogs) containerSize {
 	scope := logs.Scope()
-	texts := len(logs.SchemaUrl()) + len(scope.Name()) + len(scope.Version())
 	return containerSize{
-		message: int64(containerBytes + attributevalue.MapMemory(scope.Attributes()) + texts),
+		message: int64(dictionary.ScopeMemory(scope, logs.SchemaUrl())),
 		working: int64(scopeBytes + attributeBytes*scope.Attributes().Len()),
 	}
 }
@@ -106,7 +99,7 @@ func (t *decoding) needContainers() *refusal {
 // object, its pointer, a value, a time, and the overhead of the list of attributes.
 const (
 	eventBytes           = 5*(24+8+24) + message.EventBytes + message.SampleBytes
-	sampleBytes          = size.SampleBytes + 8 + 8 + 12
+	sampleBytes          = dictionary.SampleMemory + 8 + 8 + 12
 	sampleAttributeBytes = 4
 	profileBytes         = 1 << 10
 	groupBytes           = 3 << 9 // a group of texts without its events: index, hash and entry
@@ -172,9 +165,7 @@ func (t *decoding) needText(newGroup bool) *refusal {
 }
 
 // recordAttributeBytes returns the approximate memory for copies of the record's attributes.
-func (t *decoding) recordAttributeBytes() (bytes int64) {
-	for key, value := range t.record.log.Attributes().All() {
-		bytes += dictionary.AttributeBytes + int64(len(key)+attributevalue.ValueBytes+attributevalue.SizeOf(value).Memory)
-	}
-	return bytes
+func (t *decoding) recordAttributeBytes() int64 {
+	attributes := t.record.log.Attributes()
+	return dictionary.AttributeBytes*int64(attributes.Len()) + int64(dictionary.MapMemory(attributes))
 }

@@ -22,8 +22,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 // Exporter wraps an exporter of exporterhelper. A request in a queue in memory keeps its reservation until it has been exported.
@@ -151,7 +151,7 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 
 // BeginCopy reserves the memory of a copy of a message. The caller must release the reservation.
 func (e *Exporter) BeginCopy(ctx context.Context, pd pprofile.Profiles) (*memory.Reservation, error) {
-	return e.budget.Reserve(ctx, size.Of(pd))
+	return e.budget.Reserve(ctx, dictionary.MessageMemory(pd))
 }
 
 // refuse counts a request that is larger than the budget, and returns a permanent error for it. It returns other errors
@@ -178,7 +178,7 @@ func (e *Exporter) export(ctx context.Context, r xexporterhelper.Request) error 
 		reservation = e.budget.Begin()
 		defer reservation.Release()
 		reservation.Accept()
-		if err := reservation.Grow(ctx, memory.MessageFactor*size.Of(one.profiles)); err != nil {
+		if err := reservation.Grow(ctx, memory.MessageFactor*dictionary.MessageMemory(one.profiles)); err != nil {
 			return e.refuse(ctx, one.profiles, fmt.Errorf("cannot hold a request: %w", err))
 		}
 	}

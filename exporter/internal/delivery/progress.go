@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -110,7 +110,7 @@ func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
 // rest returns a copy with the profiles that were not handled. If none were handled, or there is no memory for a copy, it
 // returns the message itself, and all is true. The memory of the copy counts until Release: then the copy replaces the message.
 func (p *Progress) rest(ctx context.Context) (remaining pprofile.Profiles, all bool) {
-	if len(p.handled) == 0 || p.Part(ctx)(size.Of(p.pd)) != nil {
+	if len(p.handled) == 0 || p.Part(ctx)(dictionary.MessageMemory(p.pd)) != nil {
 		return p.pd, true
 	}
 	remaining = pprofile.NewProfiles()

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/otelpprof/otelpprof/internal/memory/size"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
 )
 
@@ -93,7 +93,7 @@ const (
 	profileBytes      = 256
 	profileTableBytes = 2 << 10
 
-	sampleBytes         = size.SampleBytes + 24 + 12
+	sampleBytes         = dictionary.SampleMemory + 24 + 12
 	sampleTableBytes    = 5*(8+8+8) + 48 + message.SampleBytes
 	attributeBytes      = 4
 	attributeTableBytes = 5 * 4

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package size_test
+package dictionary_test
 
 import (
 	"maps"
@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestOf: the reservation of a message is for what it uses, as it was unmarshalled and as a copy, which is allocated in another way.
-func TestOf(t *testing.T) {
+// TestMessageMemory: the reservation of a message is for what it uses, as it was unmarshalled and as a copy, which is allocated in another way.
+func TestMessageMemory(t *testing.T) {
 	messages := profiletest.HostileMessages(t, 5_000) // So many take far more memory than the rest of the message.
 	maps.Copy(messages, ownMessages(t))
 	for name, message := range messages {
@@ -32,7 +32,7 @@ func TestOf(t *testing.T) {
 						pd.CopyTo(other)
 						pd = other
 					}
-					return pd, memory.MessageFactor * size.Of(pd)
+					return pd, memory.MessageFactor * dictionary.MessageMemory(pd)
 				})
 			}
 		})
@@ -52,14 +52,14 @@ func ownMessages(tb testing.TB) map[string][]byte {
 	return messages
 }
 
-func BenchmarkOf(b *testing.B) {
+func BenchmarkMessageMemory(b *testing.B) {
 	for name, message := range ownMessages(b) {
 		b.Run("profile="+path.Base(name), func(b *testing.B) {
 			pd := profiletest.Unmarshal(b, message)
 			b.SetBytes(int64(len(message)))
 			b.ReportAllocs()
 			for b.Loop() {
-				size.Of(pd)
+				dictionary.MessageMemory(pd)
 			}
 		})
 	}
