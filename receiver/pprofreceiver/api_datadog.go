@@ -8,9 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/datadog"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -58,20 +56,20 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err := setFromAgent(&source, r.Header); err != nil {
 		return err
 	}
-	setFromLabels(&source, upload.event.Tags, datadogNames)
+	setFromLabels(&source, upload.event.tags, datadogNames)
 	return s.addUpload(ctx, &upload, payloads, source)
 }
 
 // upload is the content of a form. The event describes the profiles, and is the last part.
 type upload struct {
-	event    datadog.Event
+	event    datadogEvent
 	profiles []formPart
 	ignored  int
 }
 
 func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u upload, err error) {
 	// Older profilers describe the profiles in fields, without an event.
-	var fields datadog.Event
+	var fields datadogEvent
 	hasEvent := false
 	err = s.readForm(m, body, boundary, s.intake.limits.Payloads+datadogOtherParts, func(part formPart) (err error) {
 		switch name := attachmentName(part); {
@@ -81,21 +79,18 @@ func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u u
 				return err
 			}
 			hasEvent = true
-			u.event, err = datadog.ParseEvent(part.content)
-		case datadog.IsField(part.name):
+			u.event, err = parseEvent(part.content)
+		case isEventField(part.name):
 			if err := m.Use(int64(len(part.content))); err != nil {
 				return err
 			}
-			err = fields.SetField(part.name, string(part.content))
+			err = fields.setField(part.name, string(part.content))
 		case strings.HasSuffix(name, format.SuffixPprof), strings.HasSuffix(name, format.SuffixJFR):
 			u.profiles = append(u.profiles, part)
 		default:
 			u.ignored++
 		}
-		if err != nil {
-			return refusal.New(refusal.MalformedUnless(err), "%w", err)
-		}
-		return nil
+		return err
 	})
 	if !hasEvent {
 		u.event = fields
@@ -115,7 +110,6 @@ func attachmentName(part formPart) string {
 }
 
 func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, source pprof.Source) error {
-	span := times{start: u.event.Start, end: u.event.End}
 	for _, part := range u.profiles {
 		ofPart := source
 		if name := profileNameOf(attachmentName(part)); name != "" {
@@ -125,7 +119,7 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 		if strings.HasSuffix(attachmentName(part), format.SuffixJFR) {
 			as = s.intake.formats.JFR(nil, 0)
 		}
-		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: as, content: part.content, source: ofPart, times: span}); err != nil {
+		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: as, content: part.content, source: ofPart, times: u.event.times}); err != nil {
 			return err
 		}
 	}
@@ -135,22 +129,22 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 // profileNameOf returns the name of the profile in an attachment. It omits the prefix delta-, which most profiles have.
 func profileNameOf(attachment string) string {
 	name := strings.TrimPrefix(strings.TrimSuffix(attachment, format.SuffixPprof), "delta-")
-	if name == "auto" || name == "profile" || len(name) > label.MaxNameBytes {
+	if name == "auto" || name == "profile" || len(name) > maxLabelName {
 		return ""
 	}
-	return label.ValidText(name)
+	return validText(name)
 }
 
 // setFromAgent sets the attributes that clients and agents send in headers: the container id, and tags. Those of the
 // event override them.
 func setFromAgent(source *pprof.Source, header http.Header) (err error) {
-	var tags []label.Label
+	var tags []label
 	for _, name := range []string{"X-Datadog-Container-Tags", "X-Datadog-Additional-Tags"} {
-		if tags, err = datadog.AppendTags(tags, header.Get(name)); err != nil {
+		if tags, err = appendTags(tags, header.Get(name)); err != nil {
 			return err
 		}
 	}
-	if tags, err = label.Append(tags, attributeContainerID, header.Get("Datadog-Container-ID")); err != nil {
+	if tags, err = appendLabel(tags, attributeContainerID, header.Get("Datadog-Container-ID")); err != nil {
 		return err
 	}
 	setFromLabels(source, tags, agentNames)

@@ -6,7 +6,6 @@ package pprofreceiver
 import (
 	"net/http"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -15,10 +14,10 @@ const labelJob = "job"
 
 // describeParca sets the resource from labels. Without a label for the service name, it uses the label job, as
 // OpenTelemetry does for Prometheus.
-func describeParca(source *pprof.Source, labels []label.Label) {
+func describeParca(source *pprof.Source, labels []label) {
 	for _, l := range labels {
-		if l.Name == labelJob && l.Value != "" {
-			source.Resource.PutStr(attributeServiceName, l.Value)
+		if l.name == labelJob && l.value != "" {
+			source.Resource.PutStr(attributeServiceName, l.value)
 		}
 	}
 	setFromLabels(source, labels, pyroscopeNames)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -63,10 +62,10 @@ func checkParameters(query string) error {
 // queryFormat returns the format that the query names. If the values have no type, the query can name it, too.
 func (s *server) queryFormat(source *pprof.Source, query url.Values) (format.Format, error) {
 	if named := query.Get(querySampleType); named != "" {
-		if err := label.Check(querySampleType, named); err != nil {
+		if err := checkLabel(querySampleType, named); err != nil {
 			return nil, err
 		}
-		sampleType, unit, found := strings.Cut(label.ValidText(named), "/")
+		sampleType, unit, found := strings.Cut(validText(named), "/")
 		if !found || sampleType == "" || unit == "" {
 			return nil, refusal.New(refusal.BadQuery, "%s %.64q is not a type and a unit, such as cpu/nanoseconds", querySampleType, named)
 		}

@@ -10,19 +10,14 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 )
 
-// defaultSampleRate is Pyroscope's default, in samples per second.
-const defaultSampleRate = 100
-
 // ingestFormat returns the format of a request. The parameter format or the Content-Type names it. Without a name it is
 // pprof, unless the body looks like collapsed stacks, which are Pyroscope's default.
-func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentType string, body []byte) (format.Format, error) {
+func (s *server) ingestFormat(source *pprof.Source, app string, query url.Values, contentType string, body []byte) (format.Format, error) {
 	name := query.Get("format")
 	if name == "" {
 		// Pyroscope's clients used this before the parameter existed.
@@ -46,7 +41,7 @@ func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentTyp
 	}
 	period := int64(0)
 	if named.TakesType {
-		if period, err = setFromCounts(source, query); err != nil {
+		if period, err = setFromCounts(source, app, query); err != nil {
 			return nil, err
 		}
 	}
@@ -64,21 +59,17 @@ func (s *server) recordingFormat(labels []byte, query url.Values) format.Format 
 
 // setFromCounts sets the type of values from the query, for formats without a type. If the name of the application ends
 // with a type, the service is the part before it. period is the value of one count.
-func setFromCounts(source *pprof.Source, query url.Values) (period int64, err error) {
-	app, _, err := pyroscope.ParseName(query.Get("name"))
+func setFromCounts(source *pprof.Source, app string, query url.Values) (period int64, err error) {
+	counts, err := parseCounts(app, query.Get("units"), query.Get("sampleRate"), query.Get("aggregationType"))
 	if err != nil {
-		return 0, refusal.New(refusal.BadQuery, "%w", err)
-	}
-	counts, err := pyroscope.ParseCounts(app, query.Get("units"), query.Get("sampleRate"), query.Get("aggregationType"))
-	if err != nil {
-		return 0, refusal.New(refusal.BadQuery, "%w", err)
+		return 0, err
 	}
 	if service, _ := source.Resource.Get(attributeServiceName); service.Str() == app {
-		source.Resource.PutStr(attributeServiceName, label.ValidText(counts.App))
+		source.Resource.PutStr(attributeServiceName, validText(counts.app))
 	}
 	if source.ProfileName == "" {
-		source.ProfileName = counts.ProfileName
+		source.ProfileName = counts.profileName
 	}
-	source.SampleTypes = []pprof.ValueType{{Type: counts.Type, Unit: counts.Unit}}
-	return counts.Period, nil
+	source.SampleTypes = []pprof.ValueType{{Type: counts.valueType, Unit: counts.unit}}
+	return counts.period, nil
 }

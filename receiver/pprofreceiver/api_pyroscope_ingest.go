@@ -6,12 +6,9 @@ package pprofreceiver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -37,11 +34,12 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	if err != nil {
 		return err
 	}
-	if err := setFromIngestQuery(&source, query); err != nil {
+	app, err := setFromIngestQuery(&source, query)
+	if err != nil {
 		return err
 	}
 	contentType := r.Header.Get("Content-Type")
-	as, err := s.ingestFormat(&source, query, contentType, body)
+	as, err := s.ingestFormat(&source, app, query, contentType, body)
 	if err != nil {
 		return err
 	}
@@ -58,32 +56,29 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	return s.readIngestForm(ctx, payloads, body, boundary, source, query)
 }
 
-// setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. A pprof
-// has the information of the other parameters itself.
-func setFromIngestQuery(source *pprof.Source, query url.Values) error {
-	app, labels, err := pyroscope.ParseName(query.Get("name"))
-	if errors.Is(err, label.ErrTooLarge) {
-		return err
-	}
+// setFromIngestQuery sets the resource from the name of the application, which it returns, its labels and the name of the
+// profiler. A pprof has the information of the other parameters itself.
+func setFromIngestQuery(source *pprof.Source, query url.Values) (app string, err error) {
+	app, labels, err := parseName(query.Get("name"))
 	if err != nil {
-		return refusal.New(refusal.BadQuery, "%w", err)
+		return "", err
 	}
 	if spy := query.Get("spyName"); spy != "" {
-		if err := label.Check("spyName", spy); err != nil {
-			return err
+		if err := checkLabel("spyName", spy); err != nil {
+			return "", err
 		}
-		source.Resource.PutStr(attributeSpy, label.ValidText(spy))
+		source.Resource.PutStr(attributeSpy, validText(spy))
 	}
 	source.Resource.PutStr(attributeServiceName, app)
 	setFromLabels(source, labels, pyroscopeNames)
-	return nil
+	return app, nil
 }
 
 // ingestTimes returns the times in the query. A time that cannot be parsed is as a missing one: the time of arrival would
 // be another one at a retry.
 func ingestTimes(query url.Values) (t times) {
-	t.start, _ = pyroscope.ParseTime(query.Get("from"))
-	t.end, _ = pyroscope.ParseTime(query.Get("until"))
+	t.start, _ = parseTime(query.Get("from"))
+	t.end, _ = parseTime(query.Get("until"))
 	return t
 }
 
@@ -102,9 +97,9 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 			if err := payloads.memory.Need(sampleTypesFactor * int64(len(part.content))); err != nil {
 				return err
 			}
-			name, err := pyroscope.ProfileName(part.content)
+			name, err := displayedName(part.content)
 			if err != nil {
-				return refusal.New(refusal.MalformedUnless(err), "%w", err)
+				return err
 			}
 			source.ProfileName = cmp.Or(name, source.ProfileName)
 		case fieldPrevious:

@@ -17,8 +17,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -36,7 +34,7 @@ const (
 
 // readCall reads an RPC over Connect or gRPC, whose request is one message and whose response is empty. describe sets the labels of a
 // series on a source. An invalid profile does not affect the others.
-func (s *server) readCall(kind push.Message, describe func(*pprof.Source, []label.Label)) func(context.Context, *http.Request, *batch, []byte) error {
+func (s *server) readCall(kind messageKind, describe func(*pprof.Source, []label)) func(context.Context, *http.Request, *batch, []byte) error {
 	return func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 		if err := checkEncoding(r, body); err != nil {
 			return err
@@ -45,12 +43,11 @@ func (s *server) readCall(kind push.Message, describe func(*pprof.Source, []labe
 		if err != nil {
 			return err
 		}
-		read := kind.Read
+		read := kind.read
 		if mediaType(r) == typeJSON {
-			read = kind.ReadJSON
+			read = kind.readJSON
 		}
-		limit := s.intake.limits.Payloads
-		series, err := read(message, push.Limits{MaxSeries: limit, MaxProfiles: limit, Memory: payloads.memory.Meter})
+		series, err := read(message, s.intake.limits.Payloads, payloads.memory.Meter)
 		if err != nil {
 			return err
 		}
@@ -62,8 +59,8 @@ func (s *server) readCall(kind push.Message, describe func(*pprof.Source, []labe
 			source := ofRequest
 			source.Resource = pcommon.NewMap()
 			ofRequest.Resource.CopyTo(source.Resource)
-			describe(&source, one.Labels)
-			for j, profile := range one.Profiles {
+			describe(&source, one.labels)
+			for j, profile := range one.profiles {
 				if err := payloads.addOneOf(ctx, fmt.Sprintf("series[%d].samples[%d]", i, j), payload{format: s.pprof, content: profile, source: source}); err != nil {
 					return err
 				}
@@ -73,7 +70,7 @@ func (s *server) readCall(kind push.Message, describe func(*pprof.Source, []labe
 	}
 }
 
-func describePyroscope(source *pprof.Source, labels []label.Label) {
+func describePyroscope(source *pprof.Source, labels []label) {
 	setFromLabels(source, labels, pyroscopeNames)
 }
 

@@ -29,7 +29,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -55,7 +54,6 @@ func TestClassify(t *testing.T) {
 		{name: "older format", err: pprof.ErrNotPprof, status: 415, reason: "not_pprof", code: "invalid_argument"},
 		{name: "a limit of the payload", err: pprof.ErrTooLarge, status: 413, reason: "too_large", code: "resource_exhausted"},
 		{name: "inflated bytes", err: inflate.ErrTooLarge, status: 413, reason: "too_large", code: "resource_exhausted"},
-		{name: "a label", err: label.ErrTooLarge, status: 413, reason: "too_large", code: "resource_exhausted"},
 		{name: "wire bytes", err: bodyError(&http.MaxBytesError{Limit: 7}), status: 413, reason: "too_large", code: "resource_exhausted"},
 		{name: "slow sender", err: bodyError(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), status: 408, reason: "too_slow", code: "deadline_exceeded"},
 		{name: "reset connection", err: bodyError(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), status: 400, reason: "aborted", code: "canceled"},

@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
@@ -161,7 +160,7 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	}
 	source := f.in.newSource()
 	if f.cfg.IncludeFilePath {
-		source.Resource.PutStr(attributeFilePath, label.ValidText(path))
+		source.Resource.PutStr(attributeFilePath, validText(path))
 	}
 	m.leave = func() {
 		m.leave = nil

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/httpclient"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -153,12 +152,12 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outco
 // source returns what is known of the profiles of a target. Its labels override its address.
 func (s *scrape) source(j *job) pprof.Source {
 	source := s.in.newSource()
-	source.Resource.PutStr(attributeServerAddress, label.ValidText(j.url.Hostname()))
+	source.Resource.PutStr(attributeServerAddress, validText(j.url.Hostname()))
 	if port, err := strconv.ParseInt(j.url.Port(), 10, 32); err == nil {
 		source.Resource.PutInt(attributeServerPort, port)
 	}
 	for name, value := range j.labels {
-		source.Resource.PutStr(label.ValidText(name), label.ValidText(value))
+		source.Resource.PutStr(validText(name), validText(value))
 	}
 	source.ProfileName = j.profile.Name
 	return source

@@ -16,7 +16,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/datadog"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -153,7 +152,7 @@ func TestQueryLinearTime(t *testing.T) {
 	})
 	profiletest.CheckLinear(t, "", "a:b", []string{"a:b,", "a:c,", ",", ":", "a"}, func(tags []byte) {
 		source := pprof.Source{Resource: pcommon.NewMap()}
-		list, _ := datadog.AppendTags(nil, string(tags))
+		list, _ := appendTags(nil, string(tags))
 		setFromLabels(&source, list, nil)
 	})
 }

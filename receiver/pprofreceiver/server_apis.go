@@ -5,8 +5,6 @@ package pprofreceiver
 
 import (
 	"slices"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
 )
 
 // newAPIs returns the APIs that are on, without metrics.
@@ -23,7 +21,7 @@ func (s *server) newAPIs() []*api {
 		},
 		{
 			on: on.PyroscopePush, name: "pyroscope_push", paths: pushPaths,
-			read: s.readCall(push.PushRequest, describePyroscope), succeed: succeedCall, fail: failCall,
+			read: s.readCall(pushMessage, describePyroscope), succeed: succeedCall, fail: failCall,
 		},
 		{
 			on: on.Datadog, name: "datadog", paths: datadogPaths,
@@ -31,7 +29,7 @@ func (s *server) newAPIs() []*api {
 		},
 		{
 			on: on.Parca, name: "parca", paths: parcaPaths,
-			read: s.readCall(push.WriteRawRequest, describeParca), succeed: succeedCall, fail: failParca,
+			read: s.readCall(writeRawMessage, describeParca), succeed: succeedCall, fail: failParca,
 		},
 	}
 	return slices.DeleteFunc(all, func(one *api) bool { return !one.on })

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -160,19 +159,19 @@ func TestRepeatedLabels(t *testing.T) {
 	names := map[string]string{"service": attributeServiceName}
 	for name, test := range map[string]struct {
 		before map[string]any
-		labels []label.Label
+		labels []label
 		want   map[string]any
 	}{
-		"one value":                   {labels: []label.Label{{Name: "a", Value: "1"}}, want: map[string]any{"a": "1"}},
-		"two values":                  {labels: []label.Label{{Name: "a", Value: "1"}, {Name: "a", Value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
-		"an empty value between":      {labels: []label.Label{{Name: "a", Value: "1"}, {Name: "a"}, {Name: "a", Value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
-		"an empty value first":        {labels: []label.Label{{Name: "a"}, {Name: "a", Value: "2"}}, want: map[string]any{"a": "2"}},
-		"equal values":                {labels: []label.Label{{Name: "a", Value: "1"}, {Name: "a", Value: "1"}}, want: map[string]any{"a": "1"}},
-		"another source before":       {before: map[string]any{"a": "0"}, labels: []label.Label{{Name: "a", Value: "1"}}, want: map[string]any{"a": "1"}},
-		"another source with two":     {before: map[string]any{"a": []any{"0", "9"}}, labels: []label.Label{{Name: "a", Value: "1"}, {Name: "a", Value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
-		"a service has one name":      {labels: []label.Label{{Name: "service", Value: "1"}, {Name: "service", Value: "2"}}, want: map[string]any{"service.name": "2"}},
-		"also under the other name":   {labels: []label.Label{{Name: "service.name", Value: "1"}, {Name: "service.name", Value: "2"}}, want: map[string]any{"service.name": "2"}},
-		"labels for the server alone": {labels: []label.Label{{Name: "__a", Value: "1"}, {Name: "__a", Value: "2"}}, want: map[string]any{}},
+		"one value":                   {labels: []label{{name: "a", value: "1"}}, want: map[string]any{"a": "1"}},
+		"two values":                  {labels: []label{{name: "a", value: "1"}, {name: "a", value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
+		"an empty value between":      {labels: []label{{name: "a", value: "1"}, {name: "a"}, {name: "a", value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
+		"an empty value first":        {labels: []label{{name: "a"}, {name: "a", value: "2"}}, want: map[string]any{"a": "2"}},
+		"equal values":                {labels: []label{{name: "a", value: "1"}, {name: "a", value: "1"}}, want: map[string]any{"a": "1"}},
+		"another source before":       {before: map[string]any{"a": "0"}, labels: []label{{name: "a", value: "1"}}, want: map[string]any{"a": "1"}},
+		"another source with two":     {before: map[string]any{"a": []any{"0", "9"}}, labels: []label{{name: "a", value: "1"}, {name: "a", value: "2"}}, want: map[string]any{"a": []any{"1", "2"}}},
+		"a service has one name":      {labels: []label{{name: "service", value: "1"}, {name: "service", value: "2"}}, want: map[string]any{"service.name": "2"}},
+		"also under the other name":   {labels: []label{{name: "service.name", value: "1"}, {name: "service.name", value: "2"}}, want: map[string]any{"service.name": "2"}},
+		"labels for the server alone": {labels: []label{{name: "__a", value: "1"}, {name: "__a", value: "2"}}, want: map[string]any{}},
 	} {
 		source := pprof.Source{Resource: pcommon.NewMap()}
 		require.NoError(t, source.Resource.FromRaw(test.before))

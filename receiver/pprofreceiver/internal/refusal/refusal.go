@@ -12,8 +12,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
@@ -98,13 +96,13 @@ func Of(err error) Class {
 		return own.class
 	}
 	switch {
-	case IsAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, text.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, label.ErrTooLarge, memory.ErrTooLarge):
+	case IsAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, text.ErrTooLarge, inflate.ErrTooLarge, memory.ErrTooLarge):
 		return TooLarge
 	case errors.Is(err, memory.ErrExhausted):
 		return Memory
 	case errors.Is(err, memory.ErrCanceled):
 		return Aborted
-	case IsAny(err, pprof.ErrMalformed, jfr.ErrMalformed, text.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed):
+	case IsAny(err, pprof.ErrMalformed, jfr.ErrMalformed, text.ErrMalformed, inflate.ErrCorrupt):
 		return Malformed
 	case errors.Is(err, pprof.ErrNotPprof):
 		return NotPprof

@@ -1,17 +1,16 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package pprofreceiver
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"slices"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
 // maxEscape is the length of the longest escape for one byte of text.
@@ -20,15 +19,19 @@ const maxEscape = len(`\u0000`)
 // jsonReader parses a message in the JSON form of protobuf. Field names are in camel case, or as in the definition of the
 // message.
 type jsonReader struct {
-	collector
+	seriesCollector
 	jsonscan.Scanner
 	labelSet bool
 }
 
-// ReadJSON parses a message in JSON. It decodes the profiles in place: they overwrite parts of message. message must not
-// be modified while they are in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Memory.
-func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
-	r := &jsonReader{collector: collector{limits: limits}, Scanner: jsonscan.Scanner{Text: message, Malformed: ErrMalformed, Continue: limits.Memory.Continue}, labelSet: m.labelSet}
+// readJSON parses a message in JSON. It decodes the profiles in place: they overwrite parts of message. message must not
+// be modified while they are in use.
+func (m messageKind) readJSON(message []byte, limit int, memory *meter.Meter) ([]series, error) {
+	r := &jsonReader{
+		seriesCollector: seriesCollector{limit: limit, memory: memory},
+		Scanner:         jsonscan.Scanner{Text: message, Malformed: errMalformedMessage, Continue: memory.Continue},
+		labelSet:        m.labelSet,
+	}
 	err := r.object(func(key []byte) error {
 		if string(key) != "series" {
 			return r.Skip()
@@ -78,14 +81,14 @@ func (r *jsonReader) readSeries() error {
 	})
 }
 
-func (r *jsonReader) readLabel(s *Series) error {
+func (r *jsonReader) readLabel(s *series) error {
 	var name, value string
 	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
-			name, err = r.labelText(label.MaxNameBytes)
+			name, err = r.labelText(maxLabelName)
 		case "value":
-			value, err = r.labelText(label.MaxValueBytes)
+			value, err = r.labelText(maxLabelValue)
 		default:
 			err = r.Skip()
 		}
@@ -107,7 +110,7 @@ func (r *jsonReader) labelText(limit int) (string, error) {
 	case err != nil:
 		return "", err
 	case len(raw) > limit*maxEscape:
-		return "", fmt.Errorf("%w: bytes of a label's name or value: more than %d, the limit is %d", label.ErrTooLarge, len(raw)/maxEscape, limit)
+		return "", labelsTooLarge("bytes of a label's name or value: more than %d, the limit is %d", len(raw)/maxEscape, limit)
 	}
 	plain, err := r.unescape(raw)
 	return string(plain), err
@@ -118,17 +121,17 @@ func (r *jsonReader) unescape(raw []byte) ([]byte, error) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, nil
 	}
-	if err := r.limits.Memory.Use(3 * int64(len(raw))); err != nil {
+	if err := r.memory.Use(3 * int64(len(raw))); err != nil {
 		return nil, err
 	}
 	var text string
 	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text); err != nil {
-		return nil, malformed("byte %d: %w", r.At, err)
+		return nil, malformedMessage("byte %d: %w", r.At, err)
 	}
 	return []byte(text), nil
 }
 
-func (r *jsonReader) readSample(s *Series) error {
+func (r *jsonReader) readSample(s *series) error {
 	var profile []byte
 	err := r.object(func(key []byte) error {
 		if string(key) != "rawProfile" && string(key) != "raw_profile" {
@@ -165,7 +168,7 @@ func decodeBase64(text []byte) ([]byte, error) {
 	}
 	n, err := base64.RawStdEncoding.Decode(text, text)
 	if err != nil {
-		return nil, malformed("rawProfile is not base64: %w", err)
+		return nil, malformedMessage("rawProfile is not base64: %w", err)
 	}
 	return text[:n], nil
 }

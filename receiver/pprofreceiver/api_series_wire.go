@@ -1,12 +1,12 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package pprofreceiver
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 type fieldNumber = protowire.Number
@@ -27,10 +27,10 @@ const (
 	sampleRawProfile fieldNumber = 1
 )
 
-// Read parses a message in protobuf. The profiles refer to memory of message, which must not be modified while they are
-// in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Memory.
-func (m Message) Read(message []byte, limits Limits) ([]Series, error) {
-	c := collector{limits: limits}
+// read parses a message in protobuf. The profiles refer to memory of message, which must not be modified while they are
+// in use.
+func (m messageKind) read(message []byte, limit int, memory *meter.Meter) ([]series, error) {
+	c := seriesCollector{limit: limit, memory: memory}
 	err := eachMessage(message, m.series, "series", func(content []byte) error {
 		s, err := c.begin()
 		if err != nil {
@@ -41,7 +41,7 @@ func (m Message) Read(message []byte, limits Limits) ([]Series, error) {
 	return c.series, err
 }
 
-func (m Message) readSeries(c *collector, s *Series, content []byte) error {
+func (m messageKind) readSeries(c *seriesCollector, s *series, content []byte) error {
 	addLabel := func(content []byte) error { return c.readLabel(s, content) }
 	addLabels := addLabel
 	if m.labelSet {
@@ -51,11 +51,7 @@ func (m Message) readSeries(c *collector, s *Series, content []byte) error {
 		return err
 	}
 	return eachMessage(content, seriesSamples, "samples", func(sample []byte) error {
-		var profile []byte
-		err := eachMessage(sample, sampleRawProfile, "raw_profile", func(content []byte) error {
-			profile = content
-			return nil
-		})
+		profile, err := lastBytes(sample, sampleRawProfile, "raw_profile")
 		if err != nil {
 			return err
 		}
@@ -63,27 +59,29 @@ func (m Message) readSeries(c *collector, s *Series, content []byte) error {
 	})
 }
 
-func (c *collector) readLabel(s *Series, content []byte) error {
-	var name, value []byte
-	err := eachMessage(content, labelName, "label name", func(content []byte) error {
-		name = content
-		return nil
-	})
+func (c *seriesCollector) readLabel(s *series, content []byte) error {
+	name, err := lastBytes(content, labelName, "label name")
 	if err != nil {
 		return err
 	}
-	err = eachMessage(content, labelValue, "label value", func(content []byte) error {
-		value = content
-		return nil
-	})
+	value, err := lastBytes(content, labelValue, "label value")
 	if err != nil {
 		return err
 	}
 	// Check the limits before copying.
-	if len(name) > label.MaxNameBytes || len(value) > label.MaxValueBytes {
-		name, value = name[:min(len(name), label.MaxNameBytes+1)], value[:min(len(value), label.MaxValueBytes+1)]
+	if len(name) > maxLabelName || len(value) > maxLabelValue {
+		name, value = name[:min(len(name), maxLabelName+1)], value[:min(len(value), maxLabelValue+1)]
 	}
 	return c.addLabel(s, string(name), string(value))
+}
+
+// lastBytes returns the content of the last field of this number: a field that is not repeated can occur again, and the last one counts.
+func lastBytes(message []byte, number fieldNumber, name string) (last []byte, err error) {
+	err = eachMessage(message, number, name, func(content []byte) error {
+		last = content
+		return nil
+	})
+	return last, err
 }
 
 // eachMessage calls f with each length-delimited field of this number, and skips other fields.
@@ -91,22 +89,22 @@ func eachMessage(message []byte, number fieldNumber, name string, f func(content
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
-			return malformed("cannot read a tag beside %s: %w", name, protowire.ParseError(n))
+			return malformedMessage("cannot read a tag beside %s: %w", name, protowire.ParseError(n))
 		}
 		message = message[n:]
 		if found != number {
 			if n = protowire.ConsumeFieldValue(found, kind, message); n < 0 {
-				return malformed("cannot skip field %d beside %s: %w", found, name, protowire.ParseError(n))
+				return malformedMessage("cannot skip field %d beside %s: %w", found, name, protowire.ParseError(n))
 			}
 			message = message[n:]
 			continue
 		}
 		if kind != protowire.BytesType {
-			return malformed("field %d, %s, has wire type %d, it must be %d", found, name, kind, protowire.BytesType)
+			return malformedMessage("field %d, %s, has wire type %d, it must be %d", found, name, kind, protowire.BytesType)
 		}
 		content, n := protowire.ConsumeBytes(message)
 		if n < 0 {
-			return malformed("cannot read field %d, %s: %w", found, name, protowire.ParseError(n))
+			return malformedMessage("cannot read field %d, %s: %w", found, name, protowire.ParseError(n))
 		}
 		message = message[n:]
 		if err := f(content); err != nil {

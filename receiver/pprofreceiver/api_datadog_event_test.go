@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package datadog
+package pprofreceiver
 
 import (
 	"strings"
@@ -13,33 +13,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 func TestParseEvent(t *testing.T) {
-	event, err := ParseEvent([]byte(`{"start":"2026-11-21T05:54:31.565509375Z","end":"2026-11-21T05:54:34Z","attachments":["cpu.pprof"],
+	event, err := parseEvent([]byte(`{"start":"2026-11-21T05:54:31.565509375Z","end":"2026-11-21T05:54:34Z","attachments":["cpu.pprof"],
 		"tags_profiler":"service:checkout, url:http://x:80 ,empty:,alone,:x,,runtime:go","family":"go","version":"4","info":{"a":[1]},
 		"process_tags":"entrypoint.name:app"}`))
 	require.NoError(t, err)
-	assert.Equal(t, Event{
-		Start: time.Date(2026, 11, 21, 5, 54, 31, 565509375, time.UTC),
-		End:   time.Date(2026, 11, 21, 5, 54, 34, 0, time.UTC),
-		Tags: []label.Label{
-			{Name: "service", Value: "checkout"},
-			{Name: "url", Value: "http://x:80"},
-			{Name: "runtime", Value: "go"},
-			{Name: "entrypoint.name", Value: "app"},
+	assert.Equal(t, datadogEvent{
+		times: times{start: time.Date(2026, 11, 21, 5, 54, 31, 565509375, time.UTC), end: time.Date(2026, 11, 21, 5, 54, 34, 0, time.UTC)},
+		tags: []label{
+			{name: "service", value: "checkout"},
+			{name: "url", value: "http://x:80"},
+			{name: "runtime", value: "go"},
+			{name: "entrypoint.name", value: "app"},
 		},
 	}, event)
 
-	event, err = ParseEvent([]byte(`{}`))
+	event, err = parseEvent([]byte(`{}`))
 	require.NoError(t, err)
 	assert.Zero(t, event)
 }
 
 func TestBadEvent(t *testing.T) {
 	for _, text := range []string{``, `[]`, `{"start":"yesterday"}`, `{"tags_profiler":{"a":1}}`, `{`, `{"tags_profiler":"a:b"}x`} {
-		_, err := ParseEvent([]byte(text))
+		_, err := parseEvent([]byte(text))
 		require.ErrorContains(t, err, "cannot read the event", text)
 	}
 	for _, text := range []string{
@@ -48,8 +47,8 @@ func TestBadEvent(t *testing.T) {
 		`{"tags_profiler":"a:` + strings.Repeat("b", 1<<20) + `"}`,
 		strings.Repeat(" ", maxEventBytes+1),
 	} {
-		_, err := ParseEvent([]byte(text))
-		require.ErrorIs(t, err, label.ErrTooLarge)
+		_, err := parseEvent([]byte(text))
+		require.Equal(t, refusal.TooLarge, refusal.Of(err))
 	}
 }
 
@@ -59,25 +58,25 @@ func FuzzParseEvent(f *testing.F) {
 	f.Add([]byte(`{"tags_profiler":"\ud800:x,\u0000:y","process_tags":":,:"}`))
 	f.Add([]byte(`{"start":"0000-00-00T00:00:00Z"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		event, err := ParseEvent(text)
+		event, err := parseEvent(text)
 		if err != nil {
 			return
 		}
-		require.LessOrEqual(t, len(event.Tags), label.MaxCount)
-		for _, tag := range event.Tags {
-			require.NotEmpty(t, tag.Name)
-			require.NotEmpty(t, tag.Value)
-			require.True(t, utf8.ValidString(tag.Name) && utf8.ValidString(tag.Value))
+		require.LessOrEqual(t, len(event.tags), maxLabels)
+		for _, tag := range event.tags {
+			require.NotEmpty(t, tag.name)
+			require.NotEmpty(t, tag.value)
+			require.True(t, utf8.ValidString(tag.name) && utf8.ValidString(tag.value))
 		}
 	})
 }
 
-// TestLinearTime: the time grows linearly with the event and with its tags.
-func TestLinearTime(t *testing.T) {
+// TestEventLinearTime: the time grows linearly with the event and with its tags.
+func TestEventLinearTime(t *testing.T) {
 	for _, head := range []string{"{", `{"start":"`, `{"tags_profiler":"`, `{"a":[`} {
 		profiletest.CheckLinear(t, head, `"}`, []string{" ", `\u0061`, "a:b,", ",", ":", "[", "{},", "1,", `"tags_profiler":"a:b",`, "\xff"}, func(event []byte) {
-			_, _ = ParseEvent(event)
-			_, _ = AppendTags(nil, string(event))
+			_, _ = parseEvent(event)
+			_, _ = appendTags(nil, string(event))
 		})
 	}
 }

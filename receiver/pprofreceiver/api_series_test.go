@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package pprofreceiver
 
 import (
 	"bytes"
@@ -18,22 +18,24 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
-var (
-	limits = Limits{MaxSeries: 3, MaxProfiles: 4, Memory: &meter.Meter{}}
-	kinds  = []Message{PushRequest, WriteRawRequest}
+// maxSeries is the limit of series, and of profiles, in most tests.
+const maxSeries = 4
 
-	example = []Series{
-		{Labels: []label.Label{{Name: "__name__", Value: "cpu"}, {Name: "service_name", Value: "a"}}, Profiles: [][]byte{[]byte("one"), []byte("two?>")}},
+var (
+	kinds = []messageKind{pushMessage, writeRawMessage}
+
+	example = []series{
+		{labels: []label{{name: "__name__", value: "cpu"}, {name: "service_name", value: "a"}}, profiles: [][]byte{[]byte("one"), []byte("two?>")}},
 		{},
-		{Profiles: [][]byte{[]byte("three"), nil}},
+		{profiles: [][]byte{[]byte("three"), nil}},
 	}
 )
 
 // write returns a message with these series, and unknown fields between the others.
-func (m Message) write(series []Series) []byte {
+func (m messageKind) write(series []series) []byte {
 	var message []byte
 	for _, s := range series {
 		message = appendBytes(message, m.series, m.writeSeries(s))
@@ -42,10 +44,10 @@ func (m Message) write(series []Series) []byte {
 	return message
 }
 
-func (m Message) writeSeries(s Series) []byte {
+func (m messageKind) writeSeries(s series) []byte {
 	var labels, content []byte
-	for _, l := range s.Labels {
-		one := appendBytes(appendNoise(appendBytes(nil, labelName, []byte(l.Name))), labelValue, []byte(l.Value))
+	for _, l := range s.labels {
+		one := appendBytes(appendNoise(appendBytes(nil, labelName, []byte(l.name))), labelValue, []byte(l.value))
 		labels = appendBytes(labels, labelSetLabels, one)
 	}
 	switch {
@@ -54,7 +56,7 @@ func (m Message) writeSeries(s Series) []byte {
 	case !m.labelSet:
 		content = appendNoise(labels)
 	}
-	for _, p := range s.Profiles {
+	for _, p := range s.profiles {
 		content = appendBytes(content, seriesSamples, appendBytes(appendBytes(nil, sampleRawProfile, p), 2, []byte("id")))
 	}
 	return content
@@ -70,15 +72,15 @@ func appendNoise(to []byte) []byte {
 }
 
 // writeJSON returns the same message in JSON.
-func (m Message) writeJSON(tb testing.TB, series []Series) []byte {
+func (m messageKind) writeJSON(tb testing.TB, series []series) []byte {
 	tb.Helper()
 	var list []any
 	for _, s := range series {
 		var labels, samples []any
-		for _, l := range s.Labels {
-			labels = append(labels, map[string]any{"name": l.Name, "value": l.Value, "z": []any{map[string]any{}}})
+		for _, l := range s.labels {
+			labels = append(labels, map[string]any{"name": l.name, "value": l.value, "z": []any{map[string]any{}}})
 		}
-		for _, p := range s.Profiles {
+		for _, p := range s.profiles {
 			samples = append(samples, map[string]any{"rawProfile": base64.URLEncoding.EncodeToString(p), "ID": "id"})
 		}
 		one := map[string]any{"labels": labels, "samples": samples, "annotations": []any{1, nil, true}}
@@ -93,67 +95,67 @@ func (m Message) writeJSON(tb testing.TB, series []Series) []byte {
 }
 
 // normal turns empty profiles into nil.
-func normal(series []Series) []Series {
+func normal(series []series) []series {
 	for i := range series {
-		for j, p := range series[i].Profiles {
+		for j, p := range series[i].profiles {
 			if len(p) == 0 {
-				series[i].Profiles[j] = nil
+				series[i].profiles[j] = nil
 			}
 		}
 	}
 	return series
 }
 
-func TestRead(t *testing.T) {
+func TestReadSeries(t *testing.T) {
 	for _, m := range kinds {
-		got, err := m.Read(m.write(example), limits)
+		got, err := m.read(m.write(example), maxSeries, &meter.Meter{})
 		require.NoError(t, err)
 		assert.Equal(t, example, normal(got))
 
-		got, err = m.ReadJSON(m.writeJSON(t, example), limits)
+		got, err = m.readJSON(m.writeJSON(t, example), maxSeries, &meter.Meter{})
 		require.NoError(t, err)
 		assert.Equal(t, example, normal(got))
 
-		got, err = m.Read(nil, limits)
+		got, err = m.read(nil, maxSeries, &meter.Meter{})
 		require.NoError(t, err)
 		assert.Empty(t, got)
 	}
-	_, err := PushRequest.Read(WriteRawRequest.write(example), limits)
+	_, err := pushMessage.read(writeRawMessage.write(example), maxSeries, &meter.Meter{})
 	require.NoError(t, err, "the fields of the other kind are unknown")
 }
 
-func TestReadJSONForms(t *testing.T) {
-	for text, want := range map[string][]Series{
+func TestReadSeriesJSON(t *testing.T) {
+	for text, want := range map[string][]series{
 		`{}`:              nil,
 		`{"series":null}`: nil,
 		`{"series":[{}]}`: {{}},
 		`{"series":[{"labels":null,"samples":null}]}`:           {{}},
-		`{"series":[{"samples":[{"raw_profile":"b25l"}]}]}`:     {{Profiles: [][]byte{[]byte("one")}}},
-		`{"series":[{"samples":[{"rawProfile":"_-8"}]}]}`:       {{Profiles: [][]byte{{0xff, 0xef}}}},
-		`{"series":[{"samples":[{"rawProfile":"\/+8="}]}]}`:     {{Profiles: [][]byte{{0xff, 0xef}}}},
-		`{"series":[{"samples":[{"rawProfile":null},{}]}]}`:     {{Profiles: [][]byte{nil, nil}}},
-		`{"series":[{"labels":[{"name":"a"},{"value":null}]}]}`: {{Labels: []label.Label{{Name: "a"}, {}}}},
+		`{"series":[{"samples":[{"raw_profile":"b25l"}]}]}`:     {{profiles: [][]byte{[]byte("one")}}},
+		`{"series":[{"samples":[{"rawProfile":"_-8"}]}]}`:       {{profiles: [][]byte{{0xff, 0xef}}}},
+		`{"series":[{"samples":[{"rawProfile":"\/+8="}]}]}`:     {{profiles: [][]byte{{0xff, 0xef}}}},
+		`{"series":[{"samples":[{"rawProfile":null},{}]}]}`:     {{profiles: [][]byte{nil, nil}}},
+		`{"series":[{"labels":[{"name":"a"},{"value":null}]}]}`: {{labels: []label{{name: "a"}, {}}}},
 		`{"x":{"y":[[],{}]} , "series":[{}]}`:                   {{}},
-		`{"series":[{"labels":[{"name":"a","name":"b"}]}]}`:     {{Labels: []label.Label{{Name: "b"}}}},
+		`{"series":[{"labels":[{"name":"a","name":"b"}]}]}`:     {{labels: []label{{name: "b"}}}},
 		`null`: nil,
-		`{"\u0073eries":[{"samples":[{"rawProfile":"\u005F-\u0038\n"}]}]}`: {{Profiles: [][]byte{{0xff, 0xef}}}},
-		`{"series":[{"labels":[{"name":"\ud83d\ude00\t"}]}],"x":-0.5E-1}`:  {{Labels: []label.Label{{Name: "\U0001F600\t"}}}},
-		`{"series":[{"labels":[{"name":"a\ud800"}]}]}`:                     {{Labels: []label.Label{{Name: "a\uFFFD"}}}},
+		`{"\u0073eries":[{"samples":[{"rawProfile":"\u005F-\u0038\n"}]}]}`: {{profiles: [][]byte{{0xff, 0xef}}}},
+		`{"series":[{"labels":[{"name":"\ud83d\ude00\t"}]}],"x":-0.5E-1}`:  {{labels: []label{{name: "\U0001F600\t"}}}},
+		`{"series":[{"labels":[{"name":"a\ud800"}]}]}`:                     {{labels: []label{{name: "a\uFFFD"}}}},
 	} {
-		got, err := PushRequest.ReadJSON([]byte(text), limits)
+		got, err := pushMessage.readJSON([]byte(text), maxSeries, &meter.Meter{})
 		require.NoError(t, err, text)
 		assert.Equal(t, want, normal(got), text)
 	}
 }
 
-func TestMalformed(t *testing.T) {
-	whole := PushRequest.write(example)
+func TestMalformedSeries(t *testing.T) {
+	whole := pushMessage.write(example)
 	good := 0
 	for length := range whole {
-		if _, err := PushRequest.Read(whole[:length], limits); err == nil {
+		if _, err := pushMessage.read(whole[:length], maxSeries, &meter.Meter{}); err == nil {
 			good++
 		} else {
-			require.ErrorIs(t, err, ErrMalformed)
+			require.Equal(t, refusal.Malformed, refusal.Of(err))
 		}
 	}
 	// A message that ends at the end of a field is valid: three series, each followed by two fields.
@@ -165,8 +167,8 @@ func TestMalformed(t *testing.T) {
 		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1},
 		{0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
 	} {
-		_, err := PushRequest.Read(message, limits)
-		require.ErrorIs(t, err, ErrMalformed)
+		_, err := pushMessage.read(message, maxSeries, &meter.Meter{})
+		require.Equal(t, refusal.Malformed, refusal.Of(err))
 	}
 	for _, text := range []string{
 		``, `[]`, `1`, `{`, `{"series":{}}`, `{"series":[1]}`, `{"series":[{"labels":{}}]}`, `{"series":[{"labels":[{"name":1}]}]}`,
@@ -175,32 +177,29 @@ func TestMalformed(t *testing.T) {
 		`{"series":[{"samples":[{"rawProfile":"a"}]}]}`, `{"series":[{"samples":[{"rawProfile":"!!!!"}]}]}`, `{}{}`, `{}x`,
 		`{"x":` + strings.Repeat("[", 101) + strings.Repeat("]", 101) + `}`, `{"x":]}`,
 	} {
-		_, err := PushRequest.ReadJSON([]byte(text), limits)
-		require.ErrorIs(t, err, ErrMalformed, text)
+		_, err := pushMessage.readJSON([]byte(text), maxSeries, &meter.Meter{})
+		require.Equal(t, refusal.Malformed, refusal.Of(err), text)
 	}
 }
 
-func TestTooLarge(t *testing.T) {
-	long := func(n int) []label.Label { return []label.Label{{Name: "a", Value: strings.Repeat("x", n)}} }
-	many := make([]label.Label, label.MaxCount+1)
-	for name, c := range map[string]struct {
-		series []Series
-		want   error
-	}{
-		"series":   {series: make([]Series, 4), want: ErrTooLarge},
-		"profiles": {series: []Series{{Profiles: make([][]byte, 3)}, {Profiles: make([][]byte, 2)}}, want: ErrTooLarge},
-		"labels":   {series: []Series{{Labels: many}}, want: label.ErrTooLarge},
-		"value":    {series: []Series{{Labels: long(1 << 20)}}, want: label.ErrTooLarge},
-		"name":     {series: []Series{{Labels: []label.Label{{Name: strings.Repeat("x", 1<<20)}}}}, want: label.ErrTooLarge},
+func TestSeriesTooLarge(t *testing.T) {
+	long := func(n int) []label { return []label{{name: "a", value: strings.Repeat("x", n)}} }
+	many := make([]label, maxLabels+1)
+	for name, series := range map[string][]series{
+		"series":   make([]series, maxSeries+1),
+		"profiles": {{profiles: make([][]byte, 3)}, {profiles: make([][]byte, 2)}},
+		"labels":   {{labels: many}},
+		"value":    {{labels: long(1 << 20)}},
+		"name":     {{labels: []label{{name: strings.Repeat("x", 1<<20)}}}},
 	} {
 		for _, m := range kinds {
-			_, err := m.Read(m.write(c.series), limits)
-			require.ErrorIs(t, err, c.want, name)
-			_, err = m.ReadJSON(m.writeJSON(t, c.series), limits)
-			require.ErrorIs(t, err, c.want, name)
+			_, err := m.read(m.write(series), maxSeries, &meter.Meter{})
+			require.Equal(t, refusal.TooLarge, refusal.Of(err), name)
+			_, err = m.readJSON(m.writeJSON(t, series), maxSeries, &meter.Meter{})
+			require.Equal(t, refusal.TooLarge, refusal.Of(err), name)
 		}
 	}
-	_, err := PushRequest.Read(PushRequest.write([]Series{{Labels: long(label.MaxValueBytes)}}), limits)
+	_, err := pushMessage.read(pushMessage.write([]series{{labels: long(maxLabelValue)}}), maxSeries, &meter.Meter{})
 	require.NoError(t, err)
 }
 
@@ -209,15 +208,15 @@ func TestManySeriesCostLittle(t *testing.T) {
 	wire := []byte(strings.Repeat("\x0a\x00", 1_000_000))
 	text := []byte(`{"series":[` + strings.Repeat("{},", 1_000_000) + `{}]}`)
 	assert.Less(t, testing.AllocsPerRun(3, func() {
-		_, err := PushRequest.Read(wire, limits)
-		require.ErrorIs(t, err, ErrTooLarge)
-		_, err = PushRequest.ReadJSON(text, limits)
-		require.ErrorIs(t, err, ErrTooLarge)
+		_, err := pushMessage.read(wire, maxSeries, &meter.Meter{})
+		require.Equal(t, refusal.TooLarge, refusal.Of(err))
+		_, err = pushMessage.readJSON(text, maxSeries, &meter.Meter{})
+		require.Equal(t, refusal.TooLarge, refusal.Of(err))
 	}), 200.0)
 }
 
-// TestJSONCostsLittle: long unknown values, and a long profile, are not copied.
-func TestJSONCostsLittle(t *testing.T) {
+// TestSeriesJSONCostsLittle: long unknown values, and a long profile, are not copied.
+func TestSeriesJSONCostsLittle(t *testing.T) {
 	const size = 1 << 20
 	for name, text := range map[string]string{
 		"escapes":  `{"x":"` + strings.Repeat(`\u0000`, size/6) + `"}`,
@@ -230,17 +229,17 @@ func TestJSONCostsLittle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			message := []byte(text)
-			var series []Series
+			var series []series
 			var err error
-			assert.Less(t, memorytest.Allocated(func() { series, err = PushRequest.ReadJSON(message, limits) }), int64(64<<10))
+			assert.Less(t, memorytest.Allocated(func() { series, err = pushMessage.readJSON(message, maxSeries, &meter.Meter{}) }), int64(64<<10))
 			switch name {
 			case "nesting":
-				require.ErrorIs(t, err, ErrMalformed)
+				require.Equal(t, refusal.Malformed, refusal.Of(err))
 			case "label":
-				require.ErrorIs(t, err, label.ErrTooLarge)
+				require.Equal(t, refusal.TooLarge, refusal.Of(err))
 			case "profile":
 				require.NoError(t, err)
-				assert.Equal(t, strings.Repeat("ABC", size/4), string(series[0].Profiles[0]))
+				assert.Equal(t, strings.Repeat("ABC", size/4), string(series[0].profiles[0]))
 			default:
 				require.NoError(t, err)
 				assert.Empty(t, series)
@@ -249,32 +248,32 @@ func TestJSONCostsLittle(t *testing.T) {
 	}
 }
 
-// TestReserve: memory is reserved before it is allocated.
-func TestReserve(t *testing.T) {
-	series := make([]Series, 100)
+// TestSeriesMemory: memory is reserved before it is allocated.
+func TestSeriesMemory(t *testing.T) {
+	series := make([]series, 100)
 	for i := range series {
 		for n := range 20 {
-			series[i].Labels = append(series[i].Labels, label.Label{Name: fmt.Sprint("name", n), Value: strings.Repeat("v", 1000)})
+			series[i].labels = append(series[i].labels, label{name: fmt.Sprint("name", n), value: strings.Repeat("v", 1000)})
 		}
 	}
 	for _, m := range kinds {
 		wire, text := m.write(series), m.writeJSON(t, series)
 		message := make([]byte, len(text))
-		for _, read := range []func(Limits) error{
-			func(l Limits) error { _, err := m.Read(wire, l); return err },
-			func(l Limits) error { copy(message, text); _, err := m.ReadJSON(message, l); return err }, // It is parsed in place.
+		for _, read := range []func(*meter.Meter) error{
+			func(memory *meter.Meter) error { _, err := m.read(wire, len(series), memory); return err },
+			func(memory *meter.Meter) error {
+				copy(message, text) // It is parsed in place.
+				_, err := m.readJSON(message, len(series), memory)
+				return err
+			},
 		} {
-			memorytest.Check(t, func(reserve func(int64) error) error {
-				l := limits
-				l.MaxSeries, l.Memory = len(series), meter.New(0, reserve)
-				return read(l)
-			})
+			memorytest.Check(t, func(reserve func(int64) error) error { return read(meter.New(0, reserve)) })
 		}
 	}
 }
 
-// FuzzRead parses any bytes as both messages. The result is unchanged after writing and parsing it, in both encodings.
-func FuzzRead(f *testing.F) {
+// FuzzSeries parses any bytes as both messages. The result is unchanged after writing and parsing it, in both encodings.
+func FuzzSeries(f *testing.F) {
 	for i, m := range kinds {
 		f.Add(m.write(example), i == 1)
 		f.Add(m.writeJSON(f, example), i == 1)
@@ -291,30 +290,30 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(text), false)
 	}
 	f.Fuzz(func(t *testing.T, message []byte, parca bool) {
-		m := PushRequest
+		m := pushMessage
 		if parca {
-			m = WriteRawRequest
+			m = writeRawMessage
 		}
-		if _, err := m.ReadJSON(bytes.Clone(message), limits); err == nil {
+		if _, err := m.readJSON(bytes.Clone(message), maxSeries, &meter.Meter{}); err == nil {
 			require.True(t, json.Valid(message))
 		}
-		for _, read := range []func([]byte, Limits) ([]Series, error){m.Read, m.ReadJSON} {
+		for _, read := range []func([]byte, int, *meter.Meter) ([]series, error){m.read, m.readJSON} {
 			text := bytes.Clone(message) // JSON is parsed in place.
-			series, err := read(text, limits)
+			series, err := read(text, maxSeries, &meter.Meter{})
 			if err != nil {
 				continue
 			}
-			require.LessOrEqual(t, len(series), limits.MaxSeries)
+			require.LessOrEqual(t, len(series), maxSeries)
 			for _, s := range series {
-				for _, l := range s.Labels {
-					require.True(t, utf8.ValidString(l.Name) && utf8.ValidString(l.Value))
+				for _, l := range s.labels {
+					require.True(t, utf8.ValidString(l.name) && utf8.ValidString(l.value))
 				}
 			}
 			series = normal(series)
-			again, err := m.Read(m.write(series), limits)
+			again, err := m.read(m.write(series), maxSeries, &meter.Meter{})
 			require.NoError(t, err)
 			require.Equal(t, series, normal(again))
-			again, err = m.ReadJSON(m.writeJSON(t, series), limits)
+			again, err = m.readJSON(m.writeJSON(t, series), maxSeries, &meter.Meter{})
 			require.NoError(t, err)
 			require.Equal(t, series, normal(again))
 		}

@@ -1,39 +1,36 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pyroscope parses the parameters that Pyroscope's clients send with a profile: name, times and the configuration
-// of sample types.
-package pyroscope
+package pprofreceiver
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
-// ParseName parses the parameter name, app{key=value,key=value}. Values are not quoted, so they cannot contain a comma.
-func ParseName(name string) (app string, labels []label.Label, err error) {
+// parseName parses the parameter name, app{key=value,key=value}. Values are not quoted, so they cannot contain a comma.
+func parseName(name string) (app string, labels []label, err error) {
 	app, list, labelled := strings.Cut(name, "{")
 	app = strings.TrimSpace(app)
 	if app == "" {
-		return "", nil, fmt.Errorf("name %.64q names no application, it must be app{key=value,...}", name)
+		return "", nil, refusal.New(refusal.BadQuery, "name %.64q names no application, it must be app{key=value,...}", name)
 	}
-	if len(app) > label.MaxValueBytes {
-		return "", nil, fmt.Errorf("%w: bytes of the application's name: %d, the limit is %d", label.ErrTooLarge, len(app), label.MaxValueBytes)
+	if len(app) > maxLabelValue {
+		return "", nil, labelsTooLarge("bytes of the application's name: %d, the limit is %d", len(app), maxLabelValue)
 	}
-	app = label.ValidText(app)
+	app = validText(app)
 	if !labelled {
 		return app, nil, nil
 	}
 	list, closed := strings.CutSuffix(strings.TrimSpace(list), "}")
 	if !closed {
-		return "", nil, fmt.Errorf("name %.64q does not end with a closing brace", name)
+		return "", nil, refusal.New(refusal.BadQuery, "name %.64q does not end with a closing brace", name)
 	}
 	for pair := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(pair) == "" {
@@ -42,18 +39,18 @@ func ParseName(name string) (app string, labels []label.Label, err error) {
 		key, value, found := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		if !found || key == "" {
-			return "", nil, fmt.Errorf("name %.64q: the label %.64q is not key=value", name, pair)
+			return "", nil, refusal.New(refusal.BadQuery, "name %.64q: the label %.64q is not key=value", name, pair)
 		}
-		if labels, err = label.Append(labels, key, strings.TrimSpace(value)); err != nil {
+		if labels, err = appendLabel(labels, key, strings.TrimSpace(value)); err != nil {
 			return "", nil, err
 		}
 	}
 	return app, labels, nil
 }
 
-// ParseTime parses the parameters from and until: YYYYMMDD in UTC; seconds, milliseconds, microseconds or nanoseconds
+// parseTime parses the parameters from and until: YYYYMMDD in UTC; seconds, milliseconds, microseconds or nanoseconds
 // since 1970. It returns false for anything else, such as now-1h: a retry repeats the words, but later.
-func ParseTime(text string) (time.Time, bool) {
+func parseTime(text string) (time.Time, bool) {
 	if len(text) == len("20060102") {
 		day, err := time.ParseInLocation("20060102", text, time.UTC)
 		return day, err == nil
@@ -77,21 +74,21 @@ func ParseTime(text string) (time.Time, bool) {
 // maxConfigBytes limits sample_type_config.
 const maxConfigBytes = 64 << 10
 
-// sampleType is the part of the configuration of a sample type that this package uses. The rest is for databases; the
+// sampleType is the part of the configuration of a sample type that the receiver uses. The rest is for databases; the
 // profile has its own units.
 type sampleType struct {
 	DisplayName string `json:"display-name"`
 }
 
-// ProfileName returns the name of the profile from the display names in a sample_type_config: mutex for mutex_count and
+// displayedName returns the name of the profile from the display names in a sample_type_config: mutex for mutex_count and
 // mutex_duration. It returns "" if they have no name, or several.
-func ProfileName(config []byte) (string, error) {
+func displayedName(config []byte) (string, error) {
 	if len(config) > maxConfigBytes {
-		return "", fmt.Errorf("%w: bytes of sample_type_config: %d, the limit is %d", label.ErrTooLarge, len(config), maxConfigBytes)
+		return "", labelsTooLarge("bytes of sample_type_config: %d, the limit is %d", len(config), maxConfigBytes)
 	}
 	var types map[string]sampleType
 	if err := json.Unmarshal(config, &types); err != nil {
-		return "", fmt.Errorf("cannot read sample_type_config: %w", err)
+		return "", refusal.New(refusal.Malformed, "cannot read sample_type_config: %w", err)
 	}
 	name := ""
 	for _, key := range slices.Sorted(maps.Keys(types)) {
@@ -104,7 +101,7 @@ func ProfileName(config []byte) (string, error) {
 			return "", nil
 		}
 	}
-	return label.ValidText(name[:min(len(name), label.MaxNameBytes)]), nil
+	return validText(name[:min(len(name), maxLabelName)]), nil
 }
 
 // baseName removes the suffix for the measurement from a display name.

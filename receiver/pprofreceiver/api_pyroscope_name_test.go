@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pyroscope
+package pprofreceiver
 
 import (
 	"strconv"
@@ -14,25 +14,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 func TestParseName(t *testing.T) {
 	for name, want := range map[string]struct {
 		app    string
-		labels []label.Label
+		labels []label
 	}{
 		"checkout":                       {app: "checkout"},
 		"checkout{}":                     {app: "checkout"},
 		"shop/checkout-v1.x_2{}":         {app: "shop/checkout-v1.x_2"},
-		"checkout{region=eu-1}":          {app: "checkout", labels: []label.Label{{Name: "region", Value: "eu-1"}}},
-		"a { b = c , d = e }":            {app: "a", labels: []label.Label{{Name: "b", Value: "c"}, {Name: "d", Value: "e"}}},
-		"a{b=,c=d=e,}":                   {app: "a", labels: []label.Label{{Name: "b"}, {Name: "c", Value: "d=e"}}},
-		"a{b={x}}":                       {app: "a", labels: []label.Label{{Name: "b", Value: "{x}"}}},
-		"a{__session_id__=77,b=\xffx}":   {app: "a", labels: []label.Label{{Name: "__session_id__", Value: "77"}, {Name: "b", Value: "\uFFFDx"}}},
-		"a{process.runtime.name=go1.26}": {app: "a", labels: []label.Label{{Name: "process.runtime.name", Value: "go1.26"}}},
+		"checkout{region=eu-1}":          {app: "checkout", labels: []label{{name: "region", value: "eu-1"}}},
+		"a { b = c , d = e }":            {app: "a", labels: []label{{name: "b", value: "c"}, {name: "d", value: "e"}}},
+		"a{b=,c=d=e,}":                   {app: "a", labels: []label{{name: "b"}, {name: "c", value: "d=e"}}},
+		"a{b={x}}":                       {app: "a", labels: []label{{name: "b", value: "{x}"}}},
+		"a{__session_id__=77,b=\xffx}":   {app: "a", labels: []label{{name: "__session_id__", value: "77"}, {name: "b", value: "\uFFFDx"}}},
+		"a{process.runtime.name=go1.26}": {app: "a", labels: []label{{name: "process.runtime.name", value: "go1.26"}}},
 	} {
-		app, labels, err := ParseName(name)
+		app, labels, err := parseName(name)
 		require.NoError(t, err, name)
 		assert.Equal(t, want.app, app, name)
 		assert.Equal(t, want.labels, labels, name)
@@ -49,11 +49,11 @@ func TestParseName(t *testing.T) {
 		"a{" + strings.Repeat("x", 1<<20) + "=b}": "bytes of the label name",
 		strings.Repeat("x", 1<<20):                "bytes of the application's name",
 	} {
-		_, _, err := ParseName(name)
+		_, _, err := parseName(name)
 		require.ErrorContains(t, err, want)
 		assert.Less(t, len(err.Error()), 300, "an error does not repeat long input")
 	}
-	_, labels, err := ParseName(manyLabels(128))
+	_, labels, err := parseName(manyLabels(128))
 	require.NoError(t, err)
 	assert.Len(t, labels, 128)
 }
@@ -76,19 +76,19 @@ func TestParseTime(t *testing.T) {
 		"1795239923000000001": second.Add(1),
 		"0":                   time.Unix(0, 0).UTC(),
 	} {
-		got, ok := ParseTime(text)
+		got, ok := parseTime(text)
 		require.True(t, ok, text)
 		assert.Equal(t, want, got, text)
 	}
 	for _, text := range []string{
 		"", "yesterday", "now", "now-1h", "now+1m", "-1w", "-", "-1", "20261341", "1.5", "99999999999999999999", "１７９５２３９９２３",
 	} {
-		_, ok := ParseTime(text)
+		_, ok := parseTime(text)
 		assert.False(t, ok, text)
 	}
 }
 
-func TestProfileName(t *testing.T) {
+func TestDisplayedName(t *testing.T) {
 	for config, want := range map[string]string{
 		`{}`: "",
 		`{"contentions":{"units":"lock_samples","display-name":"mutex_count"},"delay":{"display-name":"mutex_duration"}}`: "mutex",
@@ -99,16 +99,16 @@ func TestProfileName(t *testing.T) {
 		`{"a":{"display-name":"one"},"b":{"cumulative":true,"sampled":true}}`:                                             "one",
 		`null`: "",
 	} {
-		got, err := ProfileName([]byte(config))
+		got, err := displayedName([]byte(config))
 		require.NoError(t, err, config)
 		assert.Equal(t, want, got, config)
 	}
 	for _, config := range []string{``, `[]`, `{"a":1}`, `{"a":{"display-name":1}}`, `{`} {
-		_, err := ProfileName([]byte(config))
+		_, err := displayedName([]byte(config))
 		require.ErrorContains(t, err, "cannot read sample_type_config", config)
 	}
-	_, err := ProfileName(make([]byte, maxConfigBytes+1))
-	require.ErrorIs(t, err, label.ErrTooLarge)
+	_, err := displayedName(make([]byte, maxConfigBytes+1))
+	require.Equal(t, refusal.TooLarge, refusal.Of(err))
 }
 
 // FuzzParameters parses a name, a time and a configuration. The parts of a valid name are complete.
@@ -117,23 +117,23 @@ func FuzzParameters(f *testing.F) {
 	f.Add("a{b=c,,}", "now-1h", `{"a":{}}`)
 	f.Add("\xff{", "20261121", `{`)
 	f.Fuzz(func(t *testing.T, name, text, config string) {
-		app, labels, err := ParseName(name)
+		app, labels, err := parseName(name)
 		if err == nil {
 			require.NotEmpty(t, app)
 			require.LessOrEqual(t, len(labels), strings.Count(name, ",")+1)
 			var again strings.Builder
 			again.WriteString(app + "{")
 			for _, l := range labels {
-				require.True(t, utf8.ValidString(l.Name) && utf8.ValidString(l.Value))
-				again.WriteString(l.Name + "=" + l.Value + ",")
+				require.True(t, utf8.ValidString(l.name) && utf8.ValidString(l.value))
+				again.WriteString(l.name + "=" + l.value + ",")
 			}
-			sameApp, same, err := ParseName(again.String() + "}")
+			sameApp, same, err := parseName(again.String() + "}")
 			require.NoError(t, err)
 			require.Equal(t, app, sameApp)
 			require.Equal(t, labels, same)
 		}
-		ParseTime(text)
-		profile, err := ProfileName([]byte(config))
+		parseTime(text)
+		profile, err := displayedName([]byte(config))
 		require.True(t, err == nil || profile == "")
 		require.True(t, utf8.ValidString(profile))
 	})
@@ -142,26 +142,26 @@ func FuzzParameters(f *testing.F) {
 func TestParseCounts(t *testing.T) {
 	for _, test := range []struct {
 		app, units, rate, aggregation string
-		want                          Counts
+		want                          valueCounts
 	}{
-		{app: "shop", want: Counts{App: "shop", Type: "cpu", Unit: "nanoseconds", Period: 10_000_000}},
-		{app: "shop", rate: "0", want: Counts{App: "shop", Type: "cpu", Unit: "nanoseconds", Period: 10_000_000}},
-		{app: "my.shop", units: "samples", rate: "1000", want: Counts{App: "my.shop", Type: "cpu", Unit: "nanoseconds", Period: 1_000_000}},
-		{app: "my.shop.cpu", rate: "11", want: Counts{App: "my.shop", Type: "cpu", Unit: "nanoseconds", Period: 90_909_090}},
-		{app: "shop.cpu", units: "nanoseconds", want: Counts{App: "shop", Type: "cpu", Unit: "nanoseconds"}},
-		{app: "shop.wall", want: Counts{App: "shop", Type: "wall", Unit: "nanoseconds", Period: 10_000_000}},
-		{app: "shop.itimer", want: Counts{App: "shop", Type: "cpu", Unit: "nanoseconds", ProfileName: "itimer", Period: 10_000_000}},
-		{app: "shop.alloc_objects", units: "objects", rate: "100", want: Counts{App: "shop", Type: "alloc_objects", Unit: "count"}},
-		{app: "shop.inuse_space", want: Counts{App: "shop", Type: "inuse_space", Unit: "bytes"}},
-		{app: "shop.mutex_duration", units: "lock_nanoseconds", want: Counts{App: "shop", Type: "delay", Unit: "nanoseconds", ProfileName: "mutex"}},
-		{app: "shop.block_count", want: Counts{App: "shop", Type: "contentions", Unit: "count", ProfileName: "block"}},
-		{app: "shop.goroutines", aggregation: "average", want: Counts{App: "shop", Type: "goroutine", Unit: "count"}},
-		{app: "shop", units: "bytes", want: Counts{App: "shop", Type: "alloc_space", Unit: "bytes"}},
-		{app: "shop", units: "bytes", aggregation: "average", want: Counts{App: "shop", Type: "inuse_space", Unit: "bytes"}},
-		{app: "shop", units: "objects", aggregation: "average", want: Counts{App: "shop", Type: "inuse_objects", Unit: "count"}},
-		{app: ".cpu", want: Counts{App: ".cpu", Type: "cpu", Unit: "nanoseconds", Period: 10_000_000}},
+		{app: "shop", want: valueCounts{app: "shop", valueType: "cpu", unit: "nanoseconds", period: 10_000_000}},
+		{app: "shop", rate: "0", want: valueCounts{app: "shop", valueType: "cpu", unit: "nanoseconds", period: 10_000_000}},
+		{app: "my.shop", units: "samples", rate: "1000", want: valueCounts{app: "my.shop", valueType: "cpu", unit: "nanoseconds", period: 1_000_000}},
+		{app: "my.shop.cpu", rate: "11", want: valueCounts{app: "my.shop", valueType: "cpu", unit: "nanoseconds", period: 90_909_090}},
+		{app: "shop.cpu", units: "nanoseconds", want: valueCounts{app: "shop", valueType: "cpu", unit: "nanoseconds"}},
+		{app: "shop.wall", want: valueCounts{app: "shop", valueType: "wall", unit: "nanoseconds", period: 10_000_000}},
+		{app: "shop.itimer", want: valueCounts{app: "shop", valueType: "cpu", unit: "nanoseconds", profileName: "itimer", period: 10_000_000}},
+		{app: "shop.alloc_objects", units: "objects", rate: "100", want: valueCounts{app: "shop", valueType: "alloc_objects", unit: "count"}},
+		{app: "shop.inuse_space", want: valueCounts{app: "shop", valueType: "inuse_space", unit: "bytes"}},
+		{app: "shop.mutex_duration", units: "lock_nanoseconds", want: valueCounts{app: "shop", valueType: "delay", unit: "nanoseconds", profileName: "mutex"}},
+		{app: "shop.block_count", want: valueCounts{app: "shop", valueType: "contentions", unit: "count", profileName: "block"}},
+		{app: "shop.goroutines", aggregation: "average", want: valueCounts{app: "shop", valueType: "goroutine", unit: "count"}},
+		{app: "shop", units: "bytes", want: valueCounts{app: "shop", valueType: "alloc_space", unit: "bytes"}},
+		{app: "shop", units: "bytes", aggregation: "average", want: valueCounts{app: "shop", valueType: "inuse_space", unit: "bytes"}},
+		{app: "shop", units: "objects", aggregation: "average", want: valueCounts{app: "shop", valueType: "inuse_objects", unit: "count"}},
+		{app: ".cpu", want: valueCounts{app: ".cpu", valueType: "cpu", unit: "nanoseconds", period: 10_000_000}},
 	} {
-		got, err := ParseCounts(test.app, test.units, test.rate, test.aggregation)
+		got, err := parseCounts(test.app, test.units, test.rate, test.aggregation)
 		require.NoError(t, err)
 		assert.Equal(t, test.want, got, "%+v", test)
 	}
@@ -171,22 +171,22 @@ func TestParseCounts(t *testing.T) {
 		{app: "shop.cpu", rate: "-5", want: `sampleRate "-5"`},
 		{app: "shop.cpu", rate: "1000000001", want: "up to 1000000000"},
 	} {
-		_, err := ParseCounts(test.app, test.units, test.rate, "")
+		_, err := parseCounts(test.app, test.units, test.rate, "")
 		require.ErrorContains(t, err, test.want)
 	}
 }
 
-// TestLinearTime: the time grows linearly with the parameter name and with sample_type_config.
-func TestLinearTime(t *testing.T) {
+// TestParametersLinearTime: the time grows linearly with the parameter name and with sample_type_config.
+func TestParametersLinearTime(t *testing.T) {
 	for _, head := range []string{"", "a{", "a{b="} {
 		profiletest.CheckLinear(t, head, "}", []string{" ", "{", "}", "=", ",", ", ", "a=b,", "\xff", "a"}, func(text []byte) {
-			_, _, _ = ParseName(string(text))
-			_, _ = ParseTime(string(text))
+			_, _, _ = parseName(string(text))
+			_, _ = parseTime(string(text))
 		})
 	}
 	for _, head := range []string{"{", `{"a":{"display-name":"`} {
 		profiletest.CheckLinear(t, head, `"}}`, []string{" ", `\u0061`, "a", "[", `"a":{},`, `"a":{"display-name":"b_count"},`, "1,"}, func(config []byte) {
-			_, _ = ProfileName(config)
+			_, _ = displayedName(config)
 		})
 	}
 }
