@@ -439,7 +439,7 @@ func TestHTTPIdleConnections(t *testing.T) {
 	require.NoError(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	assert.Positive(t, open())
 	require.NoError(t, e.Shutdown(t.Context()))
-	assert.Eventually(t, func() bool { return open() == 0 }, 10*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return open() == 0 }, time.Minute, time.Millisecond)
 }
 
 func TestHTTPBeforeStart(t *testing.T) {

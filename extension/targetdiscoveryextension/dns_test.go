@@ -188,8 +188,7 @@ relabel_configs:
 
 	n.fail(dns.RcodeServerFailure)
 	n.set(cart)
-	eventually(t, func() bool { return r.host.err() != nil })
-	assert.ErrorContains(t, r.host.err(), `dns_sd_configs[1]: error refreshing DNS targets: could not resolve "cart.shop.test"`)
+	r.waitErr(t, `dns_sd_configs[1]: error refreshing DNS targets: could not resolve "cart.shop.test"`)
 	eventually(t, func() bool { return r.count("failures", "dns") > 1 })
 	assert.Equal(t, 1, r.logs.FilterMessage("Cannot discover targets, the last known ones stay").Len(), "logged once")
 	assert.Len(t, r.addresses(), 3, "the last known targets stay")

@@ -108,8 +108,7 @@ func TestFiles(t *testing.T) {
 	eventually(t, func() bool { return services(sink)["other"] > 1 })
 
 	write("- targets: {")
-	eventually(t, func() bool { return r.host.err() != nil })
-	assert.ErrorContains(t, r.host.err(), "file_sd_configs[0]: "+file+": error reading file: yaml")
+	r.waitErr(t, "file_sd_configs[0]: "+file+": error reading file: yaml")
 	assert.Len(t, r.addresses(), 2, "the last known targets stay")
 	eventually(t, func() bool { return r.count("failures", "file") > 4 })
 	// Targets that were read before the failure can arrive after it, so that it ends and begins again.
@@ -147,8 +146,7 @@ func TestHTTP(t *testing.T) {
 	r := run(t, fmt.Sprintf("{max_response_size: 2000, http_sd_configs: [{url: %q, refresh_interval: 250ms}]}", server.URL))
 	sink := r.scrape(t)
 	eventually(t, func() bool { return services(sink)["one"] > 1 })
-	eventually(t, func() bool { return r.host.err() != nil })
-	assert.ErrorContains(t, r.host.err(), `1 targets cannot be scraped, the first: target "bad:1/x": __address__ must be a host and port`)
+	r.waitErr(t, `1 targets cannot be scraped, the first: target "bad:1/x": __address__ must be a host and port`)
 	assert.EqualValues(t, 1, r.count("targets", "invalid"))
 
 	set(fmt.Sprintf(`[{"targets": [%q], "labels": {"job": "other"}}, {"targets": [%q]}]`, other.address(), one.address()))
@@ -161,7 +159,7 @@ func TestHTTP(t *testing.T) {
 		"[" + strings.Repeat("{},", 15) + "{}]": "it needs more than 16000 bytes of memory, 8 times max_response_size",
 	} {
 		set(text)
-		eventually(t, func() bool { return r.host.err() != nil && strings.Contains(r.host.err().Error(), want) }, want)
+		r.waitErr(t, want)
 		assert.Len(t, r.addresses(), 2, want)
 	}
 	assert.Positive(t, r.count("failures", "http"))
@@ -185,8 +183,7 @@ func TestMaxTargets(t *testing.T) {
 	write(`"a:1", "b:1", "c:1", "d:1", "e:1"`)
 	eventually(t, func() bool { return r.count("targets", "over_limit") == 3 })
 	r.wait(t, "c:1", "d:1")
-	eventually(t, func() bool { return r.host.err() != nil })
-	assert.ErrorContains(t, r.host.err(), "3 targets above max_targets, 2")
+	r.waitErr(t, "3 targets above max_targets, 2")
 	assert.Equal(t, 1, r.logs.FilterMessage("More targets than max_targets: the others are not scraped").Len())
 	write(`"a:1", "d:1"`)
 	r.wait(t, "a:1", "d:1")

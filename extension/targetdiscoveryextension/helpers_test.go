@@ -134,9 +134,18 @@ func (r *running) wait(t *testing.T, addresses ...string) {
 	}, "%v, want %v", r.addresses, addresses)
 }
 
+// waitErr waits until the status is an error with this text.
+func (r *running) waitErr(t *testing.T, text string) {
+	t.Helper()
+	eventually(t, func() bool {
+		err := r.host.err()
+		return err != nil && strings.Contains(err.Error(), text)
+	}, "%s", text)
+}
+
 func eventually(t *testing.T, condition func() bool, message ...any) {
 	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond, message...)
+	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, message...)
 }
 
 // count returns a metric for one value of its attribute.

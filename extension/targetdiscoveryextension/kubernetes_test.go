@@ -169,8 +169,7 @@ func TestKubernetes(t *testing.T) {
 	r.wait(t, "10.0.0.2:6061", "10.0.0.3:6060")
 
 	a.refuse(true)
-	eventually(t, func() bool { return r.host.err() != nil })
-	assert.ErrorContains(t, r.host.err(), "kubernetes_sd_configs[0]: requests to the API of Kubernetes fail")
+	r.waitErr(t, "kubernetes_sd_configs[0]: requests to the API of Kubernetes fail")
 	assert.Positive(t, r.count("failures", "kubernetes"))
 	assert.Len(t, r.addresses(), 2, "the last known targets stay")
 	require.Equal(t, 1, r.logs.FilterMessage("Cannot discover targets, the last known ones stay").Len())

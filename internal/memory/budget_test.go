@@ -239,7 +239,7 @@ func TestHandOver(t *testing.T) {
 		runtime.GC()
 		used, _ := b.Used()
 		return used == 0
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // TestNil: a nil reservation has no limit.

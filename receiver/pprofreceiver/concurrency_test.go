@@ -132,7 +132,7 @@ func TestShutdownWhileReading(t *testing.T) {
 		defer limiter.mu.Unlock()
 		tenant := limiter.tenants[""]
 		return tenant != nil && tenant.requests > clients/2 // Most wait: those that are read now may all end before the shutdown.
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	assert.NoError(t, r.receiver.Shutdown(ctx))
@@ -155,5 +155,5 @@ func (r *running) waitFull(t *testing.T) {
 			all.Release(1)
 		}
 		return !free
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }

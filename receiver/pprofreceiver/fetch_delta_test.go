@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
 // counting is a mutex profile whose counters a test moves.
@@ -97,7 +98,7 @@ func TestScrapeDelta(t *testing.T) {
 		t.Helper()
 		counters.add(i, n)
 		happened += n
-		require.Eventually(t, func() bool { return handed(t, r.sink) == happened }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return handed(t, r.sink) == happened }, time.Minute, time.Millisecond)
 	}
 	grow(0, 5)
 	grow(1, 7)
@@ -146,7 +147,11 @@ func TestScrapeDeltaModes(t *testing.T) {
 		cfg.Schedule.CollectionInterval = 2500 * time.Millisecond
 		cfg.Delta, cfg.Seconds, cfg.Profiles = DeltaTarget, 2, []ScrapedProfile{{Name: profileAllocs}, {Name: profileHeap}}
 	}, to.URL)
-	messages := byName(r.sink.wait(t, 2))
+	var messages map[string][]pprofile.Profiles
+	require.Eventually(t, func() bool {
+		messages = byName(r.sink.wait(t, 1))
+		return len(messages) == 2
+	}, time.Minute, time.Millisecond)
 	assert.Equal(t, map[string]int64{"alloc_space/bytes": 30}, sums(messages["allocs"][0]), "nothing that is a gauge, nothing below zero")
 	assert.Equal(t, map[string]int64{"alloc_space/bytes": 27, "inuse_space/bytes": -1}, sums(messages["heap"][0]), "as it is")
 	assert.Positive(t, to.times("/debug/pprof/allocs?seconds=2"))

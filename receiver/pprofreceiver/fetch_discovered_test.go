@@ -96,8 +96,8 @@ func TestDiscoveredChurn(t *testing.T) {
 	assert.Equal(t, map[string]any{"service.name": "one", "team": "a", "server.address": "127.0.0.1", "server.port": portOf(t, one.URL)}, got)
 
 	found.set(first, &discovery.Target{Address: addressOf(other), PathPrefix: "/prof", Params: map[string]string{"gc": "1", "seconds": "9"}})
-	require.Eventually(t, func() bool { return other.times("/prof/heap?gc=1") > 1 }, 10*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return host.last().Attributes().Len() == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return other.times("/prof/heap?gc=1") > 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return host.last().Attributes().Len() == 2 }, time.Minute, time.Millisecond)
 
 	found.set()
 	before := one.times("/debug/pprof/heap") + other.times("/prof/heap?gc=1")
@@ -167,7 +167,7 @@ func TestDiscoveredAgain(t *testing.T) {
 				}
 			}
 			return false
-		}, 10*time.Second, time.Millisecond, "of %d targets, %s is fetched", len(step.targets), step.pod)
+		}, time.Minute, time.Millisecond, "of %d targets, %s is fetched", len(step.targets), step.pod)
 	}
 }
 

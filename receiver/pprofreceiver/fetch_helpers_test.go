@@ -100,14 +100,18 @@ func (h *watchingHost) last() *componentstatus.Event {
 // waitFor returns the last event once it has this status.
 func (h *watchingHost) waitFor(t *testing.T, status componentstatus.Status) *componentstatus.Event {
 	t.Helper()
-	require.Eventually(t, func() bool { return h.last() != nil && h.last().Status() == status }, 20*time.Second, 2*time.Millisecond)
-	return h.last()
+	var last *componentstatus.Event
+	require.Eventually(t, func() bool {
+		last = h.last()
+		return last != nil && last.Status() == status
+	}, time.Minute, 2*time.Millisecond)
+	return last
 }
 
 // waitOutcome waits until an outcome was counted n times at least.
 func (r *running) waitOutcome(t *testing.T, outcome string, n int64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return r.counts("otelcol_receiver_pprof_fetches", "outcome")[outcome] >= n }, 20*time.Second, 2*time.Millisecond,
+	require.Eventually(t, func() bool { return r.counts("otelcol_receiver_pprof_fetches", "outcome")[outcome] >= n }, time.Minute, 2*time.Millisecond,
 		"%s", outcome)
 }
 

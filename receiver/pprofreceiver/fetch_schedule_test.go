@@ -289,6 +289,6 @@ func TestDiscoveredMemory(t *testing.T) {
 		assert.EqualValues(t, 20, remembered(r), "10 samples of 2 types")
 		gone()
 		found.set()
-		require.Eventually(t, func() bool { return remembered(r) == 0 && used(b) == 0 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return remembered(r) == 0 && used(b) == 0 }, time.Minute, time.Millisecond)
 	}
 }

@@ -45,13 +45,13 @@ func TestSelf(t *testing.T) {
 			found[profileNames(message.Dictionary(), scope)[0]] = true
 		}
 		return len(found) == len(selfProfiles)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	for _, name := range selfProfiles {
 		assert.True(t, found[name], name)
 	}
 	r.sink.wait(t, 1)
 	assert.EqualValues(t, 3, r.counts("otelcol_receiver_pprof_fetches", "outcome")["baseline"], "allocs, mutex and block")
-	assert.Equal(t, componentstatus.StatusOK, host.last().Status())
+	host.waitFor(t, componentstatus.StatusOK)
 }
 
 // contend causes entries in mutex and block profiles.
@@ -158,7 +158,7 @@ func TestSelfShutdown(t *testing.T) {
 		}
 		pprof.StopCPUProfile()
 		return false
-	}, 20*time.Second, 70*time.Millisecond, "the receiver's CPU profile runs")
+	}, time.Minute, 70*time.Millisecond, "the receiver's CPU profile runs")
 	require.NoError(t, r.receiver.Shutdown(t.Context()))
 	require.NoError(t, pprof.StartCPUProfile(&other), "the CPU profiler is available")
 	pprof.StopCPUProfile()

@@ -232,7 +232,7 @@ func (s *sink) all() []pprofile.Profiles {
 // wait waits for n messages, and checks them against OTLP's rules.
 func (s *sink) wait(tb testing.TB, n int) []pprofile.Profiles {
 	tb.Helper()
-	require.Eventually(tb, func() bool { return len(s.all()) >= n }, 20*time.Second, 2*time.Millisecond)
+	require.Eventually(tb, func() bool { return len(s.all()) >= n }, time.Minute, 2*time.Millisecond)
 	all := s.all()
 	for _, message := range all {
 		require.NoError(tb, asInPprof.Check(message))

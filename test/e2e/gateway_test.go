@@ -68,7 +68,7 @@ service:
 `
 
 // patience is how long anything may take that the gateway does by itself.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // tester is a running gateway with what a test wants to know of it.
 type tester struct {

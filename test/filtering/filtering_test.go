@@ -181,7 +181,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	// within is the time limit of each step.
-	within    = 30 * time.Second
+	within    = time.Minute
 	pollEvery = 20 * time.Millisecond
 
 	page = "../../docs/filtering.md"

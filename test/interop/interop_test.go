@@ -31,7 +31,7 @@ import (
 )
 
 // patience is how long anything may take that a peer or the gateway does by itself.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // config takes OTLP, by itself and in the receiver for Splunk's agents, and hands it on to each peer by gRPC and HTTP. What
 // is broken is dropped, so that a message without its names does not arrive.

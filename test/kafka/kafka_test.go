@@ -196,16 +196,19 @@ func (ts *tiers) records(t *testing.T) []*kgo.Record {
 	client, err := kgo.NewClient(kgo.SeedBrokers(ts.broker), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(t, err)
 	defer client.Close()
+	written := 0
+	for _, partition := range ts.cluster.PartitionInfos(topic) {
+		written += int(partition.HighWatermark)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	var all []*kgo.Record
-	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	for len(all) < written {
 		fetches := client.PollFetches(ctx)
-		cancel()
-		if fetches.NumRecords() == 0 {
-			return all
-		}
+		require.NoError(t, fetches.Err())
 		all = append(all, fetches.Records()...)
 	}
+	return all
 }
 
 // TestTooLargeForKafka: the sender of a profile that is too large for a record is told so, and the next one is served.

@@ -82,8 +82,9 @@ service:
 
 // tiers is a broker with a front tier before it and a destination at its end.
 type tiers struct {
-	broker string
-	front  *gateway.Gateway
+	cluster *kfake.Cluster
+	broker  string
+	front   *gateway.Gateway
 	// intake takes pprof, otlp takes OTLP over gRPC.
 	intake, otlp string
 	// destination gets what the back tier sends, account says what arrived there.
@@ -98,7 +99,7 @@ func startTiers(t *testing.T) *tiers {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
-	ts := &tiers{broker: cluster.ListenAddrs()[0], account: profiletest.NewAccount(), queue: filepath.Join(t.TempDir(), "queue")}
+	ts := &tiers{cluster: cluster, broker: cluster.ListenAddrs()[0], account: profiletest.NewAccount(), queue: filepath.Join(t.TempDir(), "queue")}
 	ts.destination, err = otlpsink.Start(t.Context(), "127.0.0.1:0", func(_ context.Context, pd pprofile.Profiles) error {
 		ts.account.Arrived(pd)
 		ts.messages.Add(1)

@@ -35,7 +35,7 @@ import (
 
 const (
 	// within is the time limit of each step.
-	within    = 30 * time.Second
+	within    = time.Minute
 	pollEvery = 20 * time.Millisecond
 )
 

@@ -73,11 +73,10 @@ func TestSenderLeaves(t *testing.T) {
 	results := make(chan error, 2)
 	go func() { results <- e.ConsumeProfiles(t.Context(), message(1)) }()
 	<-begun
-	ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
-	defer leave()
+	ctx, leave := context.WithCancel(t.Context())
 	go func() { results <- e.ConsumeProfiles(ctx, message(bytes)) }()
-	<-ctx.Done()
 	assert.Eventually(t, func() bool { used, _ := budget.Used(); return used >= bytes }, deliverytest.Patience, time.Millisecond)
+	leave()
 	time.Sleep(10 * time.Millisecond)
 	assert.Empty(t, results)
 	used, _ := budget.Used()

@@ -77,7 +77,7 @@ func TestCrash(t *testing.T) {
 			return err
 		})
 		return err == nil && left == 0
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	files := tree(t, directory)
 	assert.Contains(t, files, ".tmp-notes")
 	assert.Contains(t, files, "s0/t/.hidden")

@@ -144,7 +144,7 @@ func (g *Gateway) Kill() {
 }
 
 func (g *Gateway) waitHealthy(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		if healthy(ctx, url) {

@@ -52,7 +52,7 @@ func testAsItIs(t *testing.T, e engine) {
 	}
 
 	c.upload(t, "checkout")
-	assert.Eventually(t, func() bool { return strings.Contains(c.get(t, "http://127.0.0.1:4041/profiles"), "checkout") }, 20*time.Second, 50*time.Millisecond)
+	assert.Eventually(t, func() bool { return strings.Contains(c.get(t, "http://127.0.0.1:4041/profiles"), "checkout") }, time.Minute, 50*time.Millisecond)
 
 	// Both read the limit of the container, not the memory of the machine.
 	size := regexp.MustCompile(`(?m)^otelcol_extension_memory_budget_size(?:\{.*\})? (\S+)$`).FindStringSubmatch(c.get(t, "http://127.0.0.1:8888/metrics"))
@@ -88,7 +88,7 @@ func testVolume(t *testing.T, e engine) {
 	require.Eventually(t, func() bool {
 		found, _ = filepath.Glob(filepath.Join(volume, "cart", "*", "*.pb.gz"))
 		return len(found) > 0
-	}, 20*time.Second, 50*time.Millisecond, c.log)
+	}, time.Minute, 50*time.Millisecond, c.log)
 	content, err := os.ReadFile(found[0])
 	require.NoError(t, err)
 	assert.True(t, bytes.HasPrefix(content, []byte{0x1f, 0x8b}), "gzip")

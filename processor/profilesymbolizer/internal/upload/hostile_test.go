@@ -210,7 +210,7 @@ func TestInProgress(t *testing.T) {
 	require.Eventually(t, func() bool {
 		should, err := x.call(t, "ShouldInitiateUpload", message(1, idA))
 		return err == nil && should[1] == "" && should[2] == reasonInProgress
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	_, err = x.call(t, "InitiateUpload", message(1, idA, 2, 100))
 	assert.Equal(t, codes.FailedPrecondition, status.Code(err))
 }
