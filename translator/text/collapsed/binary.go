@@ -23,41 +23,38 @@ type node struct {
 
 // nodes reads one node after the other.
 type nodes struct {
+	*profilebuilder.Builder
 	content []byte
 	at      int
 }
 
 // next reads a node.
-func (n *nodes) next() (node, error) {
-	length, err := n.number("the length of a name")
-	if err != nil {
-		return node{}, err
-	}
+func (n *nodes) next() (one node) {
+	length := n.number("the length of a name")
 	if left := uint64(len(n.content) - n.at); length > left {
-		return node{}, profilebuilder.Malformed("byte %d: a name has %d bytes, %d are left", n.at, length, left)
+		n.Failf("byte %d: a name has %d bytes, %d are left", n.at, length, left)
+		return one
 	}
-	one := node{name: n.content[n.at : n.at+int(length)]}
+	one.name = n.content[n.at : n.at+int(length)]
 	n.at += int(length)
-	value, err := n.number("a value")
-	if err != nil {
-		return node{}, err
-	}
-	one.value = int64(value)
-	one.children, err = n.number("the number of children")
-	return one, err
+	one.value = int64(n.number("a value"))
+	one.children = n.number("the number of children")
+	return one
 }
 
 // number reads a number that fits into an int64.
-func (n *nodes) number(what string) (uint64, error) {
+func (n *nodes) number(what string) uint64 {
 	value, length := binary.Uvarint(n.content[n.at:])
 	switch {
 	case length == 0:
-		return 0, profilebuilder.Malformed("byte %d: the payload ends, want %s", n.at, what)
+		n.Failf("byte %d: the payload ends, want %s", n.at, what)
 	case length < 0 || value > math.MaxInt64:
-		return 0, profilebuilder.Malformed("byte %d: %s is more than %d", n.at, what, int64(math.MaxInt64))
+		n.Failf("byte %d: %s is more than %d", n.at, what, int64(math.MaxInt64))
+	default:
+		n.at += length
+		return value
 	}
-	n.at += length
-	return value, nil
+	return 0
 }
 
 // level is a node whose children are being read.
@@ -70,7 +67,7 @@ type level struct {
 // walk reads all nodes in depth-first order. It calls visit for each node, with the length that visit returned for its
 // parent.
 func (r *reader) walk(content []byte, visit func(parent int, one *node) (length int)) {
-	n := &nodes{content: content}
+	n := &nodes{Builder: r.Builder, content: content}
 	levels := []level{{left: 1}}
 	for len(levels) > 0 && r.Err() == nil {
 		top := &levels[len(levels)-1]
@@ -80,12 +77,10 @@ func (r *reader) walk(content []byte, visit func(parent int, one *node) (length 
 		}
 		top.left--
 		start := n.at
-		one, err := n.next()
-		if err != nil {
-			r.Fail(err)
+		one := n.next()
+		if r.Advance(int64(n.at - start)); r.Err() != nil {
 			return
 		}
-		r.Advance(int64(n.at - start))
 		length := visit(top.length, &one)
 		if r.Err() != nil {
 			r.AddPosition("byte %d", start)
@@ -94,8 +89,8 @@ func (r *reader) walk(content []byte, visit func(parent int, one *node) (length 
 			levels = profilebuilder.Append(r.Builder, levels, level{length, one.children})
 		}
 	}
-	if r.Err() == nil && n.at < len(content) {
-		r.Fail(profilebuilder.Malformed("byte %d: %d bytes follow the last node", n.at, len(content)-n.at))
+	if n.at < len(content) {
+		r.Failf("byte %d: %d bytes follow the last node", n.at, len(content)-n.at)
 	}
 }
 
@@ -110,16 +105,16 @@ func (r *reader) readTree(content []byte) {
 		r.stack, names = r.stack[:parent], names[:parent]
 		switch {
 		case len(one.name) > 0:
-			r.push(notAdded)
+			r.stack = r.Push(r.stack, notAdded)
 			names = profilebuilder.Append(r.Builder, names, one.name)
 		case parent > 0:
-			r.Fail(profilebuilder.Malformed("a frame has no name"))
+			r.Failf("a frame has no name")
 		}
 		if one.value == 0 || r.Err() != nil {
 			return len(r.stack)
 		}
 		for i := len(names) - 1; i >= 0 && r.stack[i] == notAdded; i-- {
-			r.stack[i] = r.NamedLocation(names[i])
+			r.stack[i] = r.FrameLocation(names[i], nil, 0, 0)
 		}
 		r.add(one.value)
 		return len(r.stack)
@@ -135,11 +130,9 @@ func (r *reader) readTrie(content []byte) {
 		if one.value == 0 {
 			return len(text)
 		}
-		// A few nodes can expand to much text. Limit the total.
-		if read += len(text); read > r.Limits().InflatedBytes {
-			r.Fail(profilebuilder.TooLarge("bytes of all stacks", read, r.Limits().InflatedBytes))
-			return 0
-		}
+		// A few nodes can expand to much text.
+		read += len(text)
+		r.CheckTotal("bytes of all stacks", read)
 		r.readStack(text)
 		r.add(one.value)
 		return len(text)

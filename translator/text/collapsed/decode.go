@@ -94,15 +94,8 @@ func (r *reader) addAt(stack int32, count int64) {
 	}
 	high, value := bits.Mul64(uint64(count), uint64(r.period))
 	if high != 0 || int64(value) < 0 {
-		r.Fail(profilebuilder.Malformed("the count %d is too large for a period of %d", count, r.period))
+		r.Failf("the count %d is too large for a period of %d", count, r.period)
 		return
 	}
-	r.profile.Add(stack, nil, int64(value))
-}
-
-// push appends a frame to the current stack.
-func (r *reader) push(location int32) {
-	if r.CheckDepth(len(r.stack) + 1) {
-		r.stack = profilebuilder.Append(r.Builder, r.stack, location)
-	}
+	r.profile.Add(stack, nil, int64(value), 0)
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
-	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
 // maxShown limits how many bytes of the payload an error quotes.
@@ -40,12 +39,12 @@ func (r *reader) readLine(line []byte, counted bool) {
 		}
 		end := bytes.LastIndexAny(line, " \t")
 		if end < 0 {
-			r.Fail(profilebuilder.Malformed("%.*q has no count, it must be a stack, a space and a count", maxShown, line))
+			r.Failf("%.*q has no count, it must be a stack, a space and a count", maxShown, line)
 			return
 		}
 		var err error
 		if count, err = parseCount(line[end+1:]); err != nil {
-			r.Fail(profilebuilder.Malformed("column %d: the count %.*q is not a whole number from 0 to %d", end+2, maxShown, line[end+1:], int64(math.MaxInt64)))
+			r.Failf("column %d: the count %.*q is not a whole number from 0 to %d", end+2, maxShown, line[end+1:], int64(math.MaxInt64))
 			return
 		}
 		stack = bytes.TrimRight(line[:end], " \t")
@@ -67,15 +66,15 @@ func (r *reader) readStack(text []byte) {
 		length := len(text)
 		name, text, more = bytes.Cut(text, []byte(";"))
 		if len(name) == 0 {
-			r.Fail(profilebuilder.Malformed("column %d: a frame has no name", column))
+			r.Failf("column %d: a frame has no name", column)
 			return
 		}
 		if i := controlAt(name); i >= 0 {
-			r.Fail(profilebuilder.Malformed("column %d: a frame has the control character %q", column+i, name[i]))
+			r.Failf("column %d: a frame has the control character %q", column+i, name[i])
 			return
 		}
 		column += length - len(text)
-		r.push(r.NamedLocation(name))
+		r.stack = r.Push(r.stack, r.FrameLocation(name, nil, 0, 0))
 	}
 }
 
@@ -143,7 +142,7 @@ func (r *reader) readHeader(key, value []byte) {
 		}
 		valueType, known := austinTypes[string(value)]
 		if !known || len(r.text) > 0 {
-			r.Fail(profilebuilder.Malformed("the type of values is not known for the mode %.*q of Austin, or their mode comes after them: name a sample type", maxShown, value))
+			r.Failf("the type of values is not known for the mode %.*q of Austin, or their mode comes after them: name a sample type", maxShown, value)
 			return
 		}
 		r.profile.Type, r.period, r.hasType = valueType, nanosecondsPerMicrosecond, true

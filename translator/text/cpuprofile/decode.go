@@ -31,7 +31,7 @@ const payloadFormat = "cpuprofile"
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}
-		b.Fail(r.readFile())
+		r.readFile()
 	})
 }
 
@@ -45,55 +45,44 @@ type reader struct {
 	stack []int32
 }
 
-// field is the position of a field of the file, 0 if it is missing. count is the number of values of an array.
-type field struct{ at, count int }
-
 // fields are the fields of the file, all of which it must have.
-type fields struct{ nodes, samples, timeDeltas, startTime, endTime field }
+type fields struct{ nodes, samples, timeDeltas, startTime, endTime profilebuilder.Place }
 
-// readFile reads the file. It can return an error that the builder already has.
-func (r *reader) readFile() error {
-	f, err := r.readFields()
-	if err == nil {
-		err = r.readNodes(f.nodes)
+func (r *reader) readFile() {
+	f := r.readFields()
+	if r.Err() == nil {
+		r.readNodes(f.nodes)
 	}
-	if err == nil {
-		err = r.readParents()
+	if r.Err() == nil {
+		r.readParents()
 	}
-	if err == nil {
-		err = r.checkCycles()
+	if r.Err() == nil {
+		r.checkCycles()
+		r.readSamples(&f)
 	}
-	if err == nil {
-		err = r.readSamples(&f)
-	}
-	return err
 }
 
 // readFields finds the fields. They come in any order.
-func (r *reader) readFields() (f fields, err error) {
-	byName := map[string]*field{
+func (r *reader) readFields() (f fields) {
+	byName := map[string]*profilebuilder.Place{
 		"nodes": &f.nodes, "samples": &f.samples, "timeDeltas": &f.timeDeltas, "startTime": &f.startTime, "endTime": &f.endTime,
 	}
-	err = r.Object(func(key []byte) error {
-		one, known := byName[string(key)]
+	for key := range r.Fields() {
+		place, known := byName[string(key)]
 		switch {
 		case !known:
-			return r.Skip()
-		case one.at > 0:
-			return profilebuilder.Malformed("the file has the field %q twice", key)
-		case r.Peek() == '[':
-			return r.MarkArray(&one.at, &one.count)
+			r.Skip()
+		case place.At > 0:
+			r.Failf("the file has the field %q twice", key)
 		default:
-			return r.Mark(&one.at)
+			*place = r.Mark()
 		}
-	})
-	if err == nil {
-		err = r.End()
 	}
+	r.End()
 	for _, name := range []string{"nodes", "samples", "timeDeltas", "startTime", "endTime"} {
-		if err == nil && byName[name].at == 0 {
-			err = profilebuilder.Malformed("the file has no field %q", name)
+		if byName[name].At == 0 {
+			r.Failf("the file has no field %q", name)
 		}
 	}
-	return f, err
+	return f
 }

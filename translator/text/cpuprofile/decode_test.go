@@ -96,7 +96,7 @@ func TestFrames(t *testing.T) {
 // TestForms: fields come in any order, and nodes name their children or their parent. The profile is always the same.
 func TestForms(t *testing.T) {
 	const parents = `{"parent":2,"id":3,"callFrame":{"lineNumber":6,"columnNumber":0,"url":"file:///a.js"}},` +
-		`{"id":1,"callFrame":{"functionName":"(root)"}},{"id":4,"parent":1,"callFrame":{"functionName":"\u0028idle)"}},` +
+		`{"id":1,"callFrame":{"functionName": "(root)"}},{"id":4,"parent":1,"callFrame":{"functionName":"\u0028idle)"}},` +
 		`{"id":2,"parent":1,"children":[3,3],"callFrame":{"url":"file:///a.js","lineNumber":0,"columnNumber":9,"functionName":"main"}}`
 	far := strings.NewReplacer(`"id":1,`, `"id":-9223372036854775000,`, `"id":4`, `"id":9223372036854775000`, `"parent":1`, `"parent":-9223372036854775000`)
 	for name, payload := range map[string]string{

@@ -5,7 +5,6 @@ package cpuprofile
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -20,87 +19,64 @@ type sample struct {
 }
 
 // readSamples reads the samples and adds their values.
-func (r *reader) readSamples(f *fields) error {
-	start, err := r.readTime(f.startTime)
-	if err != nil {
-		return fmt.Errorf("startTime: %w", err)
-	}
-	end, err := r.readTime(f.endTime)
-	if err != nil {
-		return fmt.Errorf("endTime: %w", err)
-	}
-	if f.samples.count != f.timeDeltas.count {
-		return profilebuilder.Malformed("there are %d samples and %d timeDeltas", f.samples.count, f.timeDeltas.count)
+func (r *reader) readSamples(f *fields) {
+	start := r.readTime("startTime", f.startTime)
+	end := r.readTime("endTime", f.endTime)
+	if f.samples.Items != f.timeDeltas.Items {
+		r.Failf("there are %d samples and %d timeDeltas", f.samples.Items, f.timeDeltas.Items)
 	}
 	if end < start {
-		return profilebuilder.Malformed("endTime is below startTime")
+		r.Failf("endTime is below startTime")
 	}
-	if err := r.readSampledNodes(f.samples); err != nil {
-		return err
-	}
-	if err := r.readTimeDeltas(f.timeDeltas, start); err != nil {
-		return err
-	}
-	return r.addSamples(start, end)
+	r.readSampledNodes(f.samples)
+	r.readTimeDeltas(f.timeDeltas, start)
+	r.addSamples(start, end)
 }
 
 // readTime reads a time in microseconds, and returns it in nanoseconds.
-func (r *reader) readTime(f field) (int64, error) {
-	r.At = f.at
-	time, err := r.ReadValue(1e3, false)
-	if err == nil && time < 0 {
-		err = profilebuilder.Malformed("byte %d: the time is below 0", r.At)
+func (r *reader) readTime(name string, from profilebuilder.Place) int64 {
+	if r.Err() != nil {
+		return 0
 	}
-	return time, err
+	r.At = from.At
+	time := r.ReadValue(1e3, false)
+	if time < 0 {
+		r.Failf("byte %d: the time is below 0", r.At)
+	}
+	if r.Err() != nil {
+		r.AddPosition("%s", name)
+	}
+	return time
 }
 
-func (r *reader) readSampledNodes(f field) error {
-	r.samples = profilebuilder.Grow(r.Builder, r.samples, f.count)
-	if err := r.Err(); err != nil {
-		return err
+func (r *reader) readSampledNodes(from profilebuilder.Place) {
+	r.samples = profilebuilder.Grow(r.Builder, r.samples, from.Items)
+	r.At = from.At
+	for number := range r.Items("sample") {
+		r.samples = append(r.samples, sample{node: r.find(r.ReadValue(1, true)), number: int32(number)})
 	}
-	r.At = f.at
-	return r.Array(func() error {
-		number := len(r.samples)
-		id, err := r.ReadValue(1, true)
-		if err != nil {
-			return fmt.Errorf("sample %d: %w", number, err)
-		}
-		node, err := r.find(id)
-		if err != nil {
-			return fmt.Errorf("sample %d: %w", number, err)
-		}
-		r.samples = append(r.samples, sample{node: int32(node), number: int32(number)})
-		return nil
-	})
 }
 
 // readTimeDeltas sets the times of the samples and sorts the samples by them.
-func (r *reader) readTimeDeltas(f field, time int64) error {
-	r.At = f.at
-	number, sorted := 0, true
-	err := r.Array(func() error {
-		delta, err := r.ReadValue(1e3, false)
+func (r *reader) readTimeDeltas(from profilebuilder.Place, time int64) {
+	r.At = from.At
+	sorted := true
+	for number := range r.Items("timeDelta") {
+		delta := r.ReadValue(1e3, false)
 		// If the sum overflows, it is below 0 too.
-		if time += delta; err == nil && time < 0 {
-			err = profilebuilder.Malformed("byte %d: the time of the sample is below 0, or too large", r.At)
-		}
-		if err != nil {
-			return fmt.Errorf("timeDelta %d: %w", number, err)
+		if time += delta; time < 0 {
+			r.Failf("byte %d: the time of the sample is below 0, or too large", r.At)
 		}
 		sorted = sorted && (delta >= 0 || number == 0)
 		r.samples[number].time = time
-		number++
-		return nil
-	})
+	}
 	if !sorted {
 		slices.SortFunc(r.samples, func(a, b sample) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.number, b.number)) })
 	}
-	return err
 }
 
 // addSamples adds the profile and its samples. start and end are the times of the file, in nanoseconds.
-func (r *reader) addSamples(start, end int64) error {
+func (r *reader) addSamples(start, end int64) {
 	if len(r.samples) > 0 {
 		start, end = min(start, r.samples[0].time), max(end, r.samples[len(r.samples)-1].time)
 	}
@@ -114,26 +90,19 @@ func (r *reader) addSamples(start, end int64) error {
 	}
 	profile := r.AddProfile(p)
 	for i, s := range r.samples {
+		if r.Err() != nil {
+			return
+		}
 		next := end
 		if i+1 < len(r.samples) {
 			next = r.samples[i+1].time
 		}
-		stack, err := r.stackOf(s.node)
-		switch {
-		case err != nil:
-		case isWallClock:
-			profile.AddEvent(stack, nil, next-s.time, uint64(s.time))
-		default:
-			profile.Add(stack, nil, next-s.time)
+		time := uint64(0)
+		if isWallClock {
+			time = uint64(s.time)
 		}
-		if err == nil {
-			err = r.Err()
-		}
-		if err != nil {
-			r.Fail(err)
+		if profile.Add(r.stackOf(s.node), nil, next-s.time, time); r.Err() != nil {
 			r.AddPosition("sample %d", s.number)
-			return r.Err()
 		}
 	}
-	return nil
 }

@@ -83,7 +83,7 @@ func (r *reader) readText(text []byte) {
 		r.AddPosition("line %d", number-1)
 	}
 	if r.samples == 0 {
-		r.Fail(profilebuilder.Malformed("there is no sample"))
+		r.Failf("there is no sample")
 	}
 }
 
@@ -106,9 +106,9 @@ func (r *reader) readLine(line []byte) {
 	switch {
 	case line[0] != '\t' && r.readRecord(line):
 	case !isSpace(line[0]) || !r.inSample:
-		r.Fail(profilebuilder.Malformed("%.*q is not the header of a sample, which needs a thread, a time and an event: comm pid/tid [cpu] time: period event:", maxShown, line))
+		r.Failf("%.*q is not the header of a sample, which needs a thread, a time and an event: comm pid/tid [cpu] time: period event:", maxShown, line)
 	case !ok:
-		r.Fail(profilebuilder.Malformed("%.*q is not a frame, which begins with an address: address symbol (file)", maxShown, bytes.TrimSpace(line)))
+		r.Failf("%.*q is not a frame, which begins with an address: address symbol (file)", maxShown, bytes.TrimSpace(line))
 	default:
 		r.addFrame(&f)
 	}

@@ -30,7 +30,7 @@ func (r *reader) addSample(h *header, stack int32) {
 		r.wallClock = h.time >= profilebuilder.FirstWallClock
 	}
 	if r.wallClock && h.time < profilebuilder.FirstWallClock {
-		r.Fail(profilebuilder.Malformed("the time %d.%09d is before the year 2000, those of earlier samples are not", h.time/1e9, h.time%1e9))
+		r.Failf("the time %d.%09d is before the year 2000, those of earlier samples are not", h.time/1e9, h.time%1e9)
 	}
 	r.samples++
 	p := r.profileOf(h)
@@ -42,11 +42,11 @@ func (r *reader) addSample(h *header, stack int32) {
 		p.period = 0
 	}
 	p.first, p.last = min(p.first, h.time), max(p.last, h.time)
+	time := uint64(0)
 	if r.wallClock {
-		p.AddEvent(stack, r.attributes, value, h.time)
-	} else {
-		p.Add(stack, r.attributes, value)
+		time = h.time
 	}
+	p.Add(stack, r.attributes, value, time)
 }
 
 func (r *reader) profileOf(h *header) *eventProfile {
@@ -55,8 +55,7 @@ func (r *reader) profileOf(h *header) *eventProfile {
 		return p
 	}
 	p := &eventProfile{first: h.time, last: h.time, period: h.period}
-	r.CheckText(len(key.event))
-	p.Profile = r.AddProfile(profilebuilder.Profile{Name: key.event, Type: typeOf(h)})
+	p.Profile = r.AddProfile(profilebuilder.Profile{Name: h.event, Type: typeOf(h)})
 	if h.hasPeriod {
 		// Also if the periods differ: pprofs with and without a period type cannot be merged.
 		p.PeriodType = p.Type

@@ -142,7 +142,5 @@ func (r *reader) addLocation(f *frame) {
 	}
 	index := r.Location(location, r.lines, r.attributes)
 	r.lines = r.lines[:0]
-	if r.CheckDepth(len(r.stack) + 1) {
-		r.stack = profilebuilder.Append(r.Builder, r.stack, index)
-	}
+	r.stack = r.Push(r.stack, index)
 }

@@ -6,11 +6,8 @@
 package speedscope // import "github.com/otelpprof/otelpprof/translator/text/speedscope"
 
 import (
-	"fmt"
-
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
@@ -29,7 +26,7 @@ const payloadFormat = "speedscope"
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}
-		b.Fail(r.readFile())
+		r.readFile()
 	})
 }
 
@@ -43,63 +40,61 @@ type reader struct {
 	// stack is the stack of the current sample, root first.
 	stack   []int32
 	weights []int64
-	event   event
 }
 
-// readFile reads the file. It needs one pass if the frames come before the profiles, as the application writes them. It can
-// return an error that the builder already has.
-func (r *reader) readFile() error {
-	var shared bool
-	var profiles, later int
-	err := r.Object(func(key []byte) error {
+// readFile reads the file. It needs one pass if the frames come before the profiles, as the application writes them.
+func (r *reader) readFile() {
+	var shared, profiles bool
+	var later int
+	for key := range r.Fields() {
 		switch string(key) {
 		case "$schema":
-			return r.readSchema()
+			if text := r.ReadText(); string(text) != schema {
+				r.Failf("$schema is %.64q, it must be %q", text, schema)
+			}
 		case "shared":
-			if shared {
-				return profilebuilder.Malformed("the file has the field %q twice", key)
-			}
-			shared = true
-			return r.readShared()
+			r.checkOnce(key, &shared)
+			r.readShared()
 		case "profiles":
-			if profiles++; profiles > 1 {
-				return profilebuilder.Malformed("the file has the field %q twice", key)
+			if r.checkOnce(key, &profiles); shared {
+				r.readProfiles()
+			} else {
+				later = r.Mark().At
 			}
-			if !shared {
-				return r.Mark(&later)
-			}
-			return r.Array(r.readProfile)
 		default:
-			return r.Skip()
+			r.Skip()
 		}
-	})
-	if err == nil {
-		err = r.End()
 	}
+	r.End()
 	switch {
-	case err != nil:
-		return err
+	case r.Err() != nil:
 	case !shared:
-		return profilebuilder.Malformed("the file has no field %q", "shared")
-	case profiles == 0:
-		return profilebuilder.Malformed("the file has no field %q", "profiles")
-	}
-	if later > 0 {
+		r.Failf("the file has no field %q", "shared")
+	case !profiles:
+		r.Failf("the file has no field %q", "profiles")
+	case later > 0:
 		r.At = later
-		err = r.Array(r.readProfile)
+		r.readProfiles()
 	}
-	if err == nil && len(r.Profiles()) == 0 {
-		err = profilebuilder.Malformed("the file has no profile")
-	}
-	return err
 }
 
-func (r *reader) readSchema() error {
-	text, err := r.ReadText()
-	if err == nil && string(text) != schema {
-		err = profilebuilder.Malformed("$schema is %.64q, it must be %q", text, schema)
+// checkOnce sets an error if a field has already occurred.
+func (r *reader) checkOnce(key []byte, before *bool) {
+	if *before {
+		r.Failf("the file has the field %q twice", key)
 	}
-	return err
+	*before = true
+}
+
+func (r *reader) readProfiles() {
+	read := 0
+	for range r.Items("profile") {
+		r.readProfile()
+		read++
+	}
+	if read == 0 {
+		r.Failf("the file has no profile")
+	}
 }
 
 // frame is a frame of the file: its position, and its location. The location is added to the dictionary when the first
@@ -110,68 +105,55 @@ type frame struct {
 	added    bool
 }
 
-func (r *reader) readShared() error {
-	return r.Object(func(key []byte) error {
+func (r *reader) readShared() {
+	for key := range r.Fields() {
 		if string(key) != "frames" {
-			return r.Skip()
+			r.Skip()
+			continue
 		}
 		r.frames = r.frames[:0]
-		return r.Array(func() error {
+		for range r.Items("") {
 			r.Peek()
 			r.frames = profilebuilder.Append(r.Builder, r.frames, frame{at: r.At})
-			if err := r.Err(); err != nil {
-				return err
-			}
-			return r.Skip()
-		})
-	})
+			r.Skip()
+		}
+	}
 }
 
 // location returns the location of a frame.
-func (r *reader) location(number int) (int32, error) {
-	f := &r.frames[number]
-	if f.added {
-		return f.location, nil
-	}
-	after := r.At
-	r.At = f.at
-	content, err := r.readFrame()
-	if err != nil {
-		return 0, fmt.Errorf("frame %d: %w", number, err)
-	}
-	r.At = after
-	line := dictionary.Line{Function: r.Function(content.name, content.file), Line: content.line, Column: content.column}
-	f.location, f.added = r.Location(dictionary.Location{}, []dictionary.Line{line}, nil), true
+func (r *reader) location(number int32) int32 {
 	if r.Err() != nil {
-		r.AddPosition("frame %d", number)
+		return 0
 	}
-	return f.location, r.Err()
+	f := &r.frames[number]
+	if !f.added {
+		after := r.At
+		r.At = f.at
+		f.location, f.added = r.readFrame(), true
+		r.At = after
+		if r.Err() != nil {
+			r.AddPosition("frame %d", number)
+		}
+	}
+	return f.location
 }
 
-// frameContent has the fields of a frame.
-type frameContent struct {
-	name, file   []byte
-	line, column int64
-}
-
-func (r *reader) readFrame() (f frameContent, err error) {
-	err = r.Object(func(key []byte) (err error) {
+func (r *reader) readFrame() int32 {
+	var name, file []byte
+	var line, column int64
+	for key := range r.Fields() {
 		switch string(key) {
 		case "name":
-			f.name, err = r.ReadText()
+			name = r.ReadText()
 		case "file":
-			f.file, err = r.ReadText()
+			file = r.ReadText()
 		case "line":
-			f.line, err = r.ReadPosition(1)
+			line = r.ReadPosition(1)
 		case "col":
-			f.column, err = r.ReadPosition(1)
+			column = r.ReadPosition(1)
 		default:
-			err = r.Skip()
+			r.Skip()
 		}
-		return err
-	})
-	if len(f.name) == 0 {
-		f.name = []byte(profilebuilder.Anonymous)
 	}
-	return f, err
+	return r.FrameLocation(name, file, line, column)
 }

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -41,17 +42,14 @@ type Builder struct {
 	message int64
 	// frames counts the frames of all added stacks, repeated stacks included.
 	frames int
-	// repaired is the last text whose invalid bytes were replaced. Its memory is reused.
-	repaired []byte
-	names    javaframe.Normalizer
+	names  javaframe.Normalizer
 	// longestName is the length of the longest name that was normalized. The normalizer has a copy.
 	longestName int
 	err         error
 }
 
 // Decode calls read with a new Builder and the decompressed payload, and returns the message that read has built. If the payload is
-// not compressed, read gets payload itself. read reports an error with [Builder.Fail]. On an error, the message is empty. format is
-// the original_payload_format.
+// not compressed, read gets payload itself. On an error, the message is empty. format is the original_payload_format.
 func Decode(
 	payload []byte, src pprof.Source, options text.Options, format string, read func(b *Builder, plain []byte),
 ) (pprofile.Profiles, pprof.DecodeStats, error) {
@@ -74,8 +72,8 @@ var inflatePayload = inflate.Payload{Name: "payload", Malformed: text.ErrMalform
 // Err returns the first error.
 func (b *Builder) Err() error { return b.err }
 
-// Fail sets the error of the builder, unless it has one.
-func (b *Builder) Fail(err error) {
+// fail sets the error of the builder, unless it has one.
+func (b *Builder) fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
@@ -89,14 +87,25 @@ func (b *Builder) AddPosition(format string, args ...any) {
 	}
 }
 
-// Malformed returns an [text.ErrMalformed] with a description of the fault.
-func Malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", text.ErrMalformed, fmt.Sprintf(format, args...))
+// Failf sets [text.ErrMalformed] with a description of the fault as the error, unless there is one.
+func (b *Builder) Failf(format string, args ...any) {
+	b.fail(fmt.Errorf("%w: %s", text.ErrMalformed, fmt.Sprintf(format, args...)))
 }
 
-// TooLarge returns an [text.ErrTooLarge] for a limit that is exceeded.
-func TooLarge(what string, got, limit int) error {
-	return fmt.Errorf("%w: %s: %d, the limit is %d", text.ErrTooLarge, what, got, limit)
+// checkLimit sets [text.ErrTooLarge] as the error if a number is above a limit.
+func (b *Builder) checkLimit(what string, got, limit int) {
+	if got > limit {
+		b.tooLarge(what, got, limit)
+	}
+}
+
+func (b *Builder) tooLarge(what string, got, limit int) {
+	b.fail(fmt.Errorf("%w: %s: %d, the limit is %d", text.ErrTooLarge, what, got, limit))
+}
+
+// CheckTotal limits work that can be far more than the payload: few bytes can stand for many.
+func (b *Builder) CheckTotal(what string, total int) {
+	b.checkLimit(what, total, b.options.Limits.InflatedBytes)
 }
 
 // statsOfRefused returns the statistics of a payload that was refused.
@@ -108,41 +117,21 @@ func (b *Builder) statsOfRefused() pprof.DecodeStats {
 	return stats
 }
 
-// Limits returns the limits, with defaults set.
-func (b *Builder) Limits() *pprof.Limits { return &b.options.Limits }
+// repairFactor is the memory for the replacement of invalid bytes, as a multiple of the text: the result grows step by step.
+const repairFactor = 8
 
-// replacement replaces a run of invalid bytes.
-var replacement = []byte("\uFFFD")
-
-// CheckText sets the error if a text of this length is too long.
-func (b *Builder) CheckText(length int) {
-	if length > pprof.MaxStringBytes {
-		b.Fail(TooLarge("bytes of a string", length, pprof.MaxStringBytes))
-	}
-}
-
-// text returns s as valid UTF-8. The result is valid until the next call. A text longer than the limit is an error.
+// text returns s as valid UTF-8. A text longer than the limit is an error.
 func (b *Builder) text(s []byte) []byte {
-	b.CheckText(len(s))
-	if utf8.Valid(s) {
-		b.need(textFactor * int64(len(s)))
-		return s
-	}
-	b.stats.Repairs.InvalidUTF8++
-	b.need(3 * textFactor * int64(len(s)))
-	b.repaired = b.repaired[:0]
-	for run := false; len(s) > 0 && b.err == nil; {
-		r, size := utf8.DecodeRune(s)
-		invalid := r == utf8.RuneError && size == 1
-		switch {
-		case !invalid:
-			b.repaired = Append(b, b.repaired, s[:size]...)
-		case !run:
-			b.repaired = Append(b, b.repaired, replacement...)
+	b.checkLimit("bytes of a string", len(s), pprof.MaxStringBytes)
+	if !utf8.Valid(s) {
+		b.stats.Repairs.InvalidUTF8++
+		if b.Use(0, repairFactor*int64(len(s))); b.err != nil {
+			return nil
 		}
-		run, s = invalid, s[size:]
+		s = bytes.ToValidUTF8(s, []byte("\uFFFD"))
 	}
-	return b.repaired
+	b.need(textFactor * int64(len(s)))
+	return s
 }
 
 // addString returns the index of a string.
@@ -183,9 +172,7 @@ func (b *Builder) normalized(name []byte) []byte {
 
 // Location returns the index of the location with these lines and attributes. The attributes must be sorted.
 func (b *Builder) Location(l dictionary.Location, lines []dictionary.Line, attributes []int32) int32 {
-	if len(lines) > pprof.MaxLinesPerLocation {
-		b.Fail(TooLarge("lines of a location", len(lines), pprof.MaxLinesPerLocation))
-	}
+	b.checkLimit("lines of a location", len(lines), pprof.MaxLinesPerLocation)
 	b.need(entryBytes + lineBytes*int64(len(lines)) + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
 		return 0
@@ -193,9 +180,15 @@ func (b *Builder) Location(l dictionary.Location, lines []dictionary.Line, attri
 	return b.dict.Location(l, lines, attributes)
 }
 
-// NamedLocation returns the index of a location of which only the function name is known.
-func (b *Builder) NamedLocation(name []byte) int32 {
-	return b.Location(dictionary.Location{}, []dictionary.Line{{Function: b.Function(name, nil)}}, nil)
+// anonymous is the name of functions without a name, as JavaScript engines show them.
+const anonymous = "(anonymous)"
+
+// FrameLocation returns the index of the location of a frame without an address.
+func (b *Builder) FrameLocation(name, file []byte, line, column int64) int32 {
+	if len(name) == 0 {
+		name = []byte(anonymous)
+	}
+	return b.Location(dictionary.Location{}, []dictionary.Line{{Function: b.Function(name, file), Line: line, Column: column}}, nil)
 }
 
 // Mapping returns the index of a mapping of a file. The attributes must be sorted.
@@ -208,32 +201,26 @@ func (b *Builder) Mapping(m dictionary.Mapping, file []byte, attributes ...int32
 	return b.dict.Mapping(m, attributes)
 }
 
-// CheckDepth reports whether a stack may have this number of frames. If not, it sets the error. Readers that collect a
-// stack before they add it must call it.
-func (b *Builder) CheckDepth(frames int) bool {
-	if limit := b.options.Limits.LocationsPerSample; frames > limit {
-		b.Fail(TooLarge("locations of a sample", frames, limit))
+// Push appends a location to a stack that a reader collects. A stack that becomes too deep is an error.
+func (b *Builder) Push(stack []int32, location int32) []int32 {
+	if b.checkLimit("locations of a sample", len(stack)+1, b.options.Limits.LocationsPerSample); b.err != nil {
+		return stack
 	}
-	return b.err == nil
+	return Append(b, stack, location)
 }
 
 // Stack returns the index of the stack with these locations. They are leaf first, or root first if rootFirst is true.
 func (b *Builder) Stack(locations []int32, rootFirst bool) int32 {
 	b.frames += len(locations)
-	// A small tree or event list can contain many long stacks, and each is copied and hashed. Limit the total.
-	if limit := b.options.Limits.InflatedBytes; b.frames > limit {
-		b.Fail(TooLarge("locations of all samples", b.frames, limit))
-	}
-	b.need(entryBytes + frameBytes*int64(len(locations)))
-	if !b.CheckDepth(len(locations)) {
+	// A small tree or event list can contain many long stacks, and each is copied and hashed.
+	b.CheckTotal("locations of all samples", b.frames)
+	if b.need(entryBytes + frameBytes*int64(len(locations))); b.err != nil {
 		return 0
 	}
 	stack := b.dict.NextStack(len(locations))
-	for i, location := range locations {
-		if rootFirst {
-			i = len(locations) - 1 - i
-		}
-		stack[i] = location
+	copy(stack, locations)
+	if rootFirst {
+		slices.Reverse(stack)
 	}
 	return b.dict.AddNextStack(len(stack))
 }

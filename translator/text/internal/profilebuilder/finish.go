@@ -56,11 +56,11 @@ func (b *Builder) describe(profile pprofile.Profile, p *Profile) {
 	profile.SetTime(pcommon.Timestamp(start))
 	profile.SetDurationNano(duration)
 	name := p.Name
-	if name == "" {
-		name = b.src.ProfileName
+	if len(name) == 0 {
+		name = []byte(b.src.ProfileName)
 	}
-	if name != "" {
-		profile.AttributeIndices().Append(b.StringAttribute(semconv.ProfileName, []byte(name)))
+	if len(name) > 0 {
+		profile.AttributeIndices().Append(b.StringAttribute(semconv.ProfileName, name))
 	}
 	if b.options.IncludeOriginalPayload {
 		profile.SetOriginalPayloadFormat(b.format)

@@ -6,6 +6,7 @@ package profilebuilder
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"math"
 	"math/bits"
 	"strconv"
@@ -14,10 +15,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text"
 )
 
-// Anonymous is the name of functions without a name, as JavaScript engines show them.
-const Anonymous = "(anonymous)"
-
-// JSON reads a payload that is JSON. It can seek: the fields of an object come in any order.
+// JSON reads a payload that is JSON. It can seek: the fields of an object come in any order. Its errors are those of the Builder. After
+// one, loops end, and values have no meaning.
 type JSON struct {
 	*Builder
 	jsonscan.Scanner
@@ -28,87 +27,124 @@ func NewJSON(b *Builder, plain []byte) JSON {
 	return JSON{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: text.ErrMalformed, Continue: b.continueWork}}
 }
 
-// Mark stores the position of a value, and skips the value.
-func (j *JSON) Mark(place *int) error {
-	*place = j.At
-	return j.Skip()
+// Fields reads an object, or null: the keys with their escapes. The loop must read each value, and ends after an error.
+func (j *JSON) Fields() iter.Seq[[]byte] {
+	return func(yield func(key []byte) bool) {
+		if j.err != nil {
+			return
+		}
+		j.fail(j.Object(func(key []byte) error {
+			yield(key)
+			return j.err
+		}))
+	}
 }
 
-// MarkArray stores the position of an array, counts its values and skips it.
-func (j *JSON) MarkArray(place, count *int) error {
-	*place, *count = j.At, 0
-	return j.Array(func() error {
-		*count++
-		return j.Skip()
-	})
+// Items reads an array, or null: the numbers of its items. The loop must read each item, and ends after an error. what names an item in
+// errors, unless it is empty.
+func (j *JSON) Items(what string) iter.Seq[int] {
+	return func(yield func(number int) bool) {
+		if j.err != nil {
+			return
+		}
+		number := 0
+		j.fail(j.Array(func() error {
+			if yield(number); j.err != nil && what != "" {
+				j.AddPosition("%s %d", what, number)
+			}
+			number++
+			return j.err
+		}))
+	}
+}
+
+// Skip skips a value.
+func (j *JSON) Skip() { j.fail(j.Scanner.Skip()) }
+
+// End sets an error unless nothing but white space is left.
+func (j *JSON) End() { j.fail(j.Scanner.End()) }
+
+// Place is the position of a value, 0 if there is none, and the number of its items if it is an array.
+type Place struct{ At, Items int }
+
+// Mark returns the place of a value, and skips the value.
+func (j *JSON) Mark() Place {
+	place := Place{At: j.At}
+	if j.Peek() != '[' {
+		j.Skip()
+		return place
+	}
+	j.fail(j.Array(func() error {
+		place.Items++
+		return j.Scanner.Skip()
+	}))
+	return place
 }
 
 // unescapedBytes is the memory for unescaping, without the text. An escape is longer than its character.
 const unescapedBytes = 64
 
 // ReadText reads a string, or null. The result may refer to memory of the payload.
-func (j *JSON) ReadText() ([]byte, error) {
+func (j *JSON) ReadText() []byte {
 	if j.Word("null") {
-		return nil, nil
+		return nil
 	}
 	raw, err := j.Literal()
 	if err != nil || bytes.IndexByte(raw, '\\') < 0 {
-		return raw, err
+		j.fail(err)
+		return raw
 	}
-	j.Use(0, unescapedBytes+4*int64(len(raw)))
-	if err := j.Err(); err != nil {
-		return nil, err
+	if j.Use(0, unescapedBytes+4*int64(len(raw))); j.err != nil {
+		return nil
 	}
 	var unescaped string
 	if err := json.Unmarshal(j.Text[j.At-len(raw)-2:j.At], &unescaped); err != nil {
-		return nil, Malformed("byte %d: %s", j.At, err.Error())
+		j.Failf("byte %d: %s", j.At, err.Error())
 	}
-	return []byte(unescaped), nil
+	return []byte(unescaped)
 }
 
 // readNumber reads a number and returns its text.
-func (j *JSON) readNumber() ([]byte, error) {
+func (j *JSON) readNumber() []byte {
 	j.Peek()
 	start := j.At
 	if !j.Number() {
 		j.At = start
-		return nil, j.Unexpected("a number")
+		j.fail(j.Unexpected("a number"))
 	}
-	return j.Text[start:j.At], nil
+	return j.Text[start:j.At]
 }
 
 // ReadPosition reads the number of a line or column, or null. first is the number of the first one in the file. The result is 0 if the
 // number is missing, or less: some exporters write -1 then.
-func (j *JSON) ReadPosition(first int64) (int64, error) {
+func (j *JSON) ReadPosition(first int64) int64 {
 	if j.Word("null") {
-		return 0, nil
+		return 0
 	}
-	value, err := j.ReadValue(1, true)
-	if err == nil && value-first == math.MaxInt64 {
-		err = Malformed("byte %d: the number %d is too large", j.At, value)
+	value := j.ReadValue(1, true)
+	if value-first == math.MaxInt64 {
+		j.Failf("byte %d: the number %d is too large", j.At, value)
 	}
-	return max(value-first+1, 0), err
+	return max(value-first+1, 0)
 }
 
 // ReadValue reads a number and multiplies it by factor. The result is rounded, or must be whole.
-func (j *JSON) ReadValue(factor int64, whole bool) (int64, error) {
-	text, err := j.readNumber()
-	if err != nil {
-		return 0, err
-	}
+func (j *JSON) ReadValue(factor int64, whole bool) int64 {
+	text := j.readNumber()
 	if value, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		high, low := bits.Mul64(uint64(max(value, -value)), uint64(factor))
 		if high == 0 && low <= math.MaxInt64 {
-			return value * factor, nil
+			return value * factor
 		}
 	}
 	value, err := strconv.ParseFloat(string(text), 64)
 	value *= float64(factor)
 	switch {
 	case err != nil, math.Abs(value) >= math.MaxInt64:
-		return 0, Malformed("byte %d: the number %.64q is too large", j.At, text)
+		j.Failf("byte %d: the number %.64q is too large", j.At, text)
+		return 0
 	case whole && value != math.Trunc(value):
-		return 0, Malformed("byte %d: the number %.64q must be whole", j.At, text)
+		j.Failf("byte %d: the number %.64q must be whole", j.At, text)
 	}
-	return int64(math.Round(value)), nil
+	return int64(math.Round(value))
 }

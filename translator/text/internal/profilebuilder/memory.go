@@ -33,7 +33,7 @@ func (b *Builder) need(bytes int64) {
 		return
 	}
 	if b.err == nil {
-		b.Fail(b.meter.Need(growth*b.dict.Bytes() + bytes))
+		b.fail(b.meter.Need(growth*b.dict.Bytes() + bytes))
 	}
 	b.Advance(bytes + workOfNeed)
 }
@@ -42,14 +42,14 @@ func (b *Builder) need(bytes int64) {
 // caller of Decode can end the translation then.
 func (b *Builder) Advance(bytes int64) {
 	if b.err == nil {
-		b.Fail(b.meter.Advance(bytes))
+		b.fail(b.meter.Advance(bytes))
 	}
 }
 
 // continueWork lets the caller of Decode end the translation, and returns the first error of the builder.
 func (b *Builder) continueWork() error {
 	if b.err == nil {
-		b.Fail(b.meter.Continue())
+		b.fail(b.meter.Continue())
 	}
 	return b.err
 }
@@ -58,7 +58,7 @@ func (b *Builder) continueWork() error {
 func (b *Builder) Use(message, working int64) {
 	b.need(message + working)
 	if b.err == nil {
-		b.Fail(b.meter.Use(message + working))
+		b.fail(b.meter.Use(message + working))
 		b.message += message
 	}
 }

@@ -14,8 +14,8 @@ import (
 // Profile is one profile of the message with its samples. Its exported fields can be set until the reader of [Decode]
 // returns.
 type Profile struct {
-	// Name is the value of the attribute profile.name. If it is empty, the name of the source is used.
-	Name string
+	// Name is the value of the attribute profile.name. It may refer to memory of the payload. If it is empty, the name of the source is used.
+	Name []byte
 	Type pprof.ValueType
 	// PeriodType is the type of Period. Without a type, the profile has no period.
 	PeriodType pprof.ValueType
@@ -50,9 +50,8 @@ func (b *Builder) AddProfile(p Profile) *Profile {
 	if b.options.IncludeOriginalPayload {
 		b.Use(int64(len(b.payload)), 0)
 	}
-	if len(b.profiles) >= pprof.MaxSampleTypes {
-		b.Fail(TooLarge("profiles, which count as sample types,", len(b.profiles)+1, pprof.MaxSampleTypes))
-	}
+	b.checkLimit("bytes of a string", len(p.Name), pprof.MaxStringBytes)
+	b.checkLimit("profiles, which count as sample types,", len(b.profiles)+1, pprof.MaxSampleTypes)
 	p.builder = b
 	p.events.Reset(0)
 	p.first = math.MaxUint64
@@ -62,30 +61,26 @@ func (b *Builder) AddProfile(p Profile) *Profile {
 	return &p
 }
 
-// Profiles returns the profiles in the order of AddProfile.
-func (b *Builder) Profiles() []*Profile { return b.profiles }
-
-// Add adds a value to the sample with this stack and these attributes. The attributes must be sorted.
-func (p *Profile) Add(stack int32, attributes []int32, value int64) {
+// Add adds a value to the sample with this stack and these attributes, which must be sorted. time is in nanoseconds since 1970, or 0 if
+// it is not known. All values of a profile have times, or none has.
+func (p *Profile) Add(stack int32, attributes []int32, value int64, time uint64) {
+	if time != 0 {
+		p.builder.Use(eventBytes, eventTableBytes)
+	}
 	sample, ok := p.sample(stack, attributes)
 	if !ok {
 		return
 	}
-	sum := p.sums[sample] + value
-	if value > 0 && sum < p.sums[sample] {
-		p.builder.Fail(Malformed("the values of a stack are more than %d together", int64(math.MaxInt64)))
-		return
-	}
-	p.sums[sample] = sum
-}
-
-// AddEvent adds an event. time is in nanoseconds since 1970. A profile must have only events, or none.
-func (p *Profile) AddEvent(stack int32, attributes []int32, value int64, time uint64) {
-	p.builder.Use(eventBytes, eventTableBytes)
-	if sample, ok := p.sample(stack, attributes); ok {
+	if time != 0 {
 		p.events.Add(message.Event{Sample: int32(sample), Time: time, Value: value})
 		p.first, p.last = min(p.first, time), max(p.last, time)
+		return
 	}
+	sum := p.sums[sample] + value
+	if value > 0 && sum < p.sums[sample] {
+		p.builder.Failf("the values of a stack are more than %d together", int64(math.MaxInt64))
+	}
+	p.sums[sample] = sum
 }
 
 // sample returns the number of a sample, which it adds if it is new. ok is false after an error.
@@ -101,9 +96,8 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 	if added {
 		b.Use(message, table)
 		p.sums = append(p.sums, 0)
-		if b.stats.OTLPSamples++; b.stats.OTLPSamples > b.options.Limits.Samples {
-			b.Fail(TooLarge("samples", b.stats.OTLPSamples, b.options.Limits.Samples))
-		}
+		b.stats.OTLPSamples++
+		b.checkLimit("samples", b.stats.OTLPSamples, b.options.Limits.Samples)
 	}
 	return number, b.err == nil
 }
