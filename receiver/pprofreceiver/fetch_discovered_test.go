@@ -78,7 +78,7 @@ func runDiscovered(t *testing.T, found *someDiscovery, change func(*ScrapeConfig
 
 // newIdleJobs returns jobs whose fetches are not due while a test runs.
 func newIdleJobs(cfg *ScrapeConfig) *discoveredJobs {
-	s := &scrape{cfg: cfg, collector: &collector{scheduler: newScheduler(nil)}}
+	s := &scrape{cfg: cfg, collector: &collector{scheduler: newScheduler()}}
 	s.health = newHealth(&watchingHost{}, nopSettings().Logger)
 	return newDiscoveredJobs(s)
 }

@@ -166,7 +166,7 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 		m.leave = nil
 		f.processing.Unlock()
 	}
-	err = f.deliver(ctx, content, source, m)
+	_, err = f.deliver(ctx, DeltaOff, nil, content, source, m)
 	if m.leave == nil {
 		f.processing.Lock()
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
-// round reads all new files. It counts each of them itself.
-func (f *files) round(ctx context.Context) (outcome string, err error) {
+// round reads all new files, and counts each of them.
+func (f *files) round(ctx context.Context) error {
 	ctx, cancel := withTimeout(ctx, f.cfg.Timeout)
 	defer cancel()
 	paths, unlisted := f.list()
@@ -55,7 +55,7 @@ func (f *files) round(ctx context.Context) (outcome string, err error) {
 	if !stopped && unlisted == nil {
 		f.forget(present)
 	}
-	return "", errors.Join(unlisted, failed, f.state.save(context.WithoutCancel(ctx)))
+	return errors.Join(unlisted, failed, f.state.save(context.WithoutCancel(ctx)))
 }
 
 // isIn reports whether a file is in a directory. The path can be another one: a relative one, or one with links.

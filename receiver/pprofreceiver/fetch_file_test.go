@@ -44,7 +44,7 @@ func runFiles(t *testing.T, host component.Host, directory string, change func(*
 
 // roundNow runs one round and reports its state.
 func (f *files) roundNow(ctx context.Context) {
-	_, err := f.round(ctx)
+	err := f.round(ctx)
 	f.health.set(f.cfg.Include, err)
 }
 

@@ -31,19 +31,13 @@ const (
 	maxType = 100
 )
 
-// fetcher fetches profiles over HTTP.
-type fetcher struct {
-	client *http.Client
-	limit  int64
-}
-
 // get returns the answer of a URL, if it may be a profile. The memory keeps it. The error has an outcome, see [outcomeOf].
-func (f *fetcher) get(ctx context.Context, target string, m *requestMemory) ([]byte, error) {
+func (s *scrape) get(ctx context.Context, target string, m *requestMemory) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
 		return nil, failFetch(outcomeUnreachable, "%w", err)
 	}
-	response, err := f.client.Do(request)
+	response, err := s.client.Do(request)
 	if err != nil {
 		// The text of the error begins with the URL.
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
@@ -52,14 +46,15 @@ func (f *fetcher) get(ctx context.Context, target string, m *requestMemory) ([]b
 		return nil, failFetch(outcomeUnreachable, "%w", err)
 	}
 	defer response.Body.Close()
-	body, err := m.read(ctx, io.LimitReader(response.Body, f.limit+1), response.ContentLength)
+	limit := s.cfg.MaxResponseSize
+	body, err := m.read(ctx, io.LimitReader(response.Body, limit+1), response.ContentLength)
 	switch {
 	case err != nil && refusal.Of(err) != refusal.Internal:
 		return nil, err
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, failFetch(outcomeUnreachable, "cannot read the answer: %w", err)
-	case int64(len(body)) > f.limit:
-		return nil, refusal.New(refusal.TooLarge, "the answer is larger than max_response_size, %d bytes", f.limit)
+	case int64(len(body)) > limit:
+		return nil, refusal.New(refusal.TooLarge, "the answer is larger than max_response_size, %d bytes", limit)
 	case response.StatusCode != http.StatusOK:
 		return nil, failFetch(outcomeBadAnswer, "status %d%s", response.StatusCode, quote(body))
 	case len(body) == 0:

@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// scheduler runs the tasks of a section, counts their outcomes and reports their state. A task that waits has no goroutine, because there
+// scheduler runs the tasks of a section and reports their state. A task that waits has no goroutine, because there
 // can be many thousands.
 type scheduler struct {
 	// ctx is the parent of the contexts of all runs, which outlive the start of the section.
-	ctx     context.Context
-	metrics *apiMetrics
+	ctx context.Context
 	// health is set when the section starts.
 	health  *health
 	running sync.WaitGroup
@@ -29,8 +28,8 @@ type scheduler struct {
 type task struct {
 	// target is its name in the component status.
 	target string
-	// run fetches once. It returns the outcome to count, or "" if there is none.
-	run func(context.Context) (outcome string, err error)
+	// run fetches once. Its context ends when the task is stopped.
+	run func(context.Context) error
 	// end is called after the last run.
 	end func()
 
@@ -44,8 +43,8 @@ type task struct {
 	cancel context.CancelFunc
 }
 
-func newScheduler(metrics *apiMetrics) *scheduler {
-	return &scheduler{ctx: context.Background(), metrics: metrics, tasks: map[*task]bool{}}
+func newScheduler() *scheduler {
+	return &scheduler{ctx: context.Background(), tasks: map[*task]bool{}}
 }
 
 // start runs a task after its initial delay, and then in each interval.
@@ -74,7 +73,7 @@ func (s *scheduler) run(ctx context.Context, t *task) {
 	s.mu.Unlock()
 	defer s.running.Done()
 
-	outcome, err := t.run(ctx)
+	err := t.run(ctx)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,9 +81,6 @@ func (s *scheduler) run(ctx context.Context, t *task) {
 	if !s.tasks[t] {
 		t.end()
 		return
-	}
-	if outcome != "" {
-		s.metrics.fetched(ctx, outcome)
 	}
 	s.health.set(t.target, err)
 	t.timer.Reset(t.untilNext(time.Now()) + randomBelow(t.jitter))

@@ -20,13 +20,12 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // newTestScheduler returns a scheduler of a section that has started.
 func newTestScheduler() *scheduler {
-	s := newScheduler(nil)
+	s := newScheduler()
 	s.health = newHealth(&watchingHost{}, nopSettings().Logger)
 	return s
 }
@@ -48,12 +47,12 @@ func TestSchedule(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, started, begins := newTestScheduler(), time.Now(), make(chan time.Duration)
 				count := 0
-				s.start(&task{end: func() {}, run: func(context.Context) (string, error) {
+				s.start(&task{end: func() {}, run: func(context.Context) error {
 					takes := test.takes[min(count, len(test.takes)-1)]
 					count++
 					begins <- time.Since(started)
 					time.Sleep(takes * time.Second)
-					return "", nil
+					return nil
 				}}, ScheduleConfig{InitialDelay: time.Second, CollectionInterval: 10 * time.Second})
 				for _, want := range test.begins {
 					assert.Equal(t, want*time.Second, <-begins)
@@ -68,9 +67,9 @@ func TestSchedule(t *testing.T) {
 func TestScheduleJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, started, begins := newTestScheduler(), time.Now(), make(chan time.Duration)
-		s.start(&task{jitter: 5 * time.Second, end: func() {}, run: func(context.Context) (string, error) {
+		s.start(&task{jitter: 5 * time.Second, end: func() {}, run: func(context.Context) error {
 			begins <- time.Since(started)
-			return "", nil
+			return nil
 		}}, ScheduleConfig{CollectionInterval: 10 * time.Second})
 		var jitter time.Duration
 		for i := range time.Duration(20) {
@@ -108,10 +107,10 @@ func TestScheduleStop(t *testing.T) {
 		s := newTestScheduler()
 		ended := map[string]int{}
 		add := func(name string, delay time.Duration) *task {
-			one := &task{target: name, end: func() { ended[name]++ }, run: func(ctx context.Context) (string, error) {
+			one := &task{target: name, end: func() { ended[name]++ }, run: func(ctx context.Context) error {
 				<-ctx.Done()
 				time.Sleep(time.Second)
-				return outcomeUnreachable, ctx.Err()
+				return ctx.Err()
 			}}
 			s.start(one, ScheduleConfig{InitialDelay: delay, CollectionInterval: time.Minute})
 			return one
@@ -199,10 +198,10 @@ func TestRemember(t *testing.T) {
 	apply := func(one *tracker, samples int) error {
 		message, _, err := in.formats.Pprof(false, "")(plain(t, cpuProfile(samples)), in.newSource())
 		require.NoError(t, err)
-		one.next.Release()
-		one.next, err = b.Reserve(t.Context(), 6*counterBytes)
+		one.discard()
+		one.next.memory, err = b.Reserve(t.Context(), 6*counterBytes)
 		require.NoError(t, err)
-		one.Apply(message, time.Now())
+		one.apply(message, time.Now())
 		if err := c.remember(one); err != nil {
 			return err
 		}
@@ -232,7 +231,7 @@ func TestRemember(t *testing.T) {
 
 // TestGaugesAreNotRemembered: memory is kept for counters alone.
 func TestGaugesAreNotRemembered(t *testing.T) {
-	assert.True(t, delta.Gauge("inuse_space"))
+	assert.True(t, isGauge("inuse_space"))
 	b := memory.New(64<<20, 0)
 	p := cpuProfile(10)
 	p.SampleType[1].Type = "inuse_space"

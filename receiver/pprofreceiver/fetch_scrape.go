@@ -121,12 +121,12 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outco
 	defer cancel()
 	m, err := s.in.begin(ctx, 0, cancel)
 	if err != nil {
-		return outcomeOf(err), err
+		return "", err
 	}
 	defer m.end()
-	body, err := (&fetcher{client: s.client.Client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String(), m)
+	body, err := s.get(ctx, j.url.String(), m)
 	if err != nil {
-		return outcomeOf(err), err
+		return "", err
 	}
 	select {
 	case s.slots <- struct{}{}:
@@ -134,19 +134,9 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outco
 		defer release()
 		m.leave = release
 	case <-ctx.Done():
-		err := refusal.New(refusal.Busy, "%d other profiles are being processed: %w", cap(s.slots), ctx.Err())
-		return outcomeOf(err), err
+		return "", refusal.New(refusal.Busy, "%d other profiles are being processed: %w", cap(s.slots), ctx.Err())
 	}
-	source := s.source(j)
-	switch j.profile.Delta {
-	case DeltaComputed:
-		return s.deliverDifference(ctx, differences, body, source, m)
-	case DeltaTarget:
-		err = s.deliverTargetDifference(ctx, body, source, m)
-	case DeltaOff:
-		err = s.deliver(ctx, body, source, m)
-	}
-	return outcomeOf(err), err
+	return s.deliver(ctx, j.profile.Delta, differences, body, s.source(j), m)
 }
 
 // source returns what is known of the profiles of a target. Its labels override its address.

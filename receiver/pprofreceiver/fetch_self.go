@@ -29,16 +29,13 @@ func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &self{collector: c, cfg: cfg, resource: set.Resource.Attributes()}, nil
+	return &self{collector: c, cfg: cfg, resource: set.Resource.Attributes()}, c.metrics.observe(&c.remembered)
 }
 
 // Start sets the profiling rates of the process and starts the schedules.
 func (s *self) Start(_ context.Context, host component.Host) error {
 	s.setRates()
 	s.started = true
-	if err := s.metrics.observe(&s.remembered); err != nil {
-		return err
-	}
 	s.health = newHealth(host, s.log)
 	for _, name := range s.cfg.Profiles {
 		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {
@@ -70,13 +67,13 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 		err = pprof.Lookup(name).WriteTo(&profile, 0)
 	}
 	if err != nil {
-		return outcomeOf(err), err
+		return "", err
 	}
 	ctx, cancel := withTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	m, err := s.in.begin(ctx, int64(profile.Cap()), func() {})
 	if err != nil {
-		return outcomeOf(err), err
+		return "", err
 	}
 	defer m.end()
 	source := s.in.newSource()
@@ -87,11 +84,11 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 			value.CopyTo(source.Resource.PutEmpty(key))
 		}
 	}
-	if counts(name) && s.cfg.Delta == DeltaComputed {
-		return s.deliverDifference(ctx, differences, profile.Bytes(), source, m)
+	delta := DeltaOff
+	if counts(name) {
+		delta = s.cfg.Delta
 	}
-	err = s.deliver(ctx, profile.Bytes(), source, m)
-	return outcomeOf(err), err
+	return s.deliver(ctx, delta, differences, profile.Bytes(), source, m)
 }
 
 // measureCPU runs the CPU profiler for the configured duration, unless it is already running.

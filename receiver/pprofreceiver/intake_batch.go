@@ -135,16 +135,16 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	return b.samples, b.refusal(ctx)
 }
 
-// compact removes unused entries from the dictionaries after samples were removed. It also removes the original payloads,
-// which contain the removed samples.
-func (b *batch) compact(ctx context.Context) error {
+// deliverChanged is deliver for profiles from which samples were removed. It removes what only they used from the dictionaries, and the
+// original payloads, which contain them.
+func (b *batch) deliverChanged(ctx context.Context) (samples int, err error) {
 	if err := b.memory.keepOnly(ctx, memory.MessageFactor*b.messageBytes); err != nil {
-		return err
+		return 0, err
 	}
 	b.samples = 0
 	for _, message := range b.messages {
 		if err := compact(message, b.in.allMappings); err != nil {
-			return err
+			return 0, err
 		}
 		for profile := range walk.Profiles(message) {
 			profile.OriginalPayload().FromRaw(nil)
@@ -152,7 +152,7 @@ func (b *batch) compact(ctx context.Context) error {
 		}
 		b.samples += message.SampleCount()
 	}
-	return nil
+	return b.deliver(ctx)
 }
 
 // refusal counts the refused payloads and returns their error, or nil if there are none.

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package delta
+package pprofreceiver
 
 import (
 	"bytes"
@@ -69,7 +69,7 @@ func decode(t *testing.T, p *profile.Profile) pprofile.Profiles {
 	return message
 }
 
-func sums(message pprofile.Profiles) map[string]int64 {
+func typeSums(message pprofile.Profiles) map[string]int64 {
 	all := map[string]int64{}
 	for profile := range walk.Profiles(message) {
 		for _, sample := range profile.Samples().All() {
@@ -97,7 +97,7 @@ func TestSumsEqualWhatHappened(t *testing.T) {
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := &program{counts: map[int]int64{}, start: 0x400000, live: 7}
-		var tracker Tracker
+		var tracker tracker
 		var happened, unseen, handed, restarts, hidden int64
 		last, again := map[int]int64{}, false
 		for step := range 40 {
@@ -119,26 +119,26 @@ func TestSumsEqualWhatHappened(t *testing.T) {
 			case r.IntN(5) == 0:
 				continue // a missed scrape
 			}
-			before := tracker.at
+			before := tracker.known.at
 			message := p.allocs(t, r)
-			outcome := tracker.Apply(message, time.Time{})
+			outcome := tracker.apply(message, time.Time{})
 			switch {
-			case again && outcome == Restart:
+			case again && outcome == changeRestart:
 				restarts++
-			case again && outcome == Difference:
+			case again && outcome == changeDifference:
 				for i, before := range last {
 					require.GreaterOrEqual(t, p.counts[i]+p.counts[i]/tolerance+1, before, "a counter shows the restart")
 					happened -= min(before, p.counts[i])
 				}
 				hidden++
 			default:
-				require.NotEqual(t, Restart, outcome, "nothing was started again")
+				require.NotEqual(t, changeRestart, outcome, "nothing was started again")
 			}
 			last, again = maps.Clone(p.counts), false
-			if step > 0 && outcome != Baseline {
-				handed += sums(message)["alloc_objects"]
-				require.Zero(t, sums(message)["negative"])
-				require.Equal(t, sums(message)["alloc_objects"]*64, sums(message)["alloc_space"])
+			if step > 0 && outcome != changeBaseline {
+				handed += typeSums(message)["alloc_objects"]
+				require.Zero(t, typeSums(message)["negative"])
+				require.Equal(t, typeSums(message)["alloc_objects"]*64, typeSums(message)["alloc_space"])
 				for profile := range walk.Profiles(message) {
 					require.Equal(t, before, profile.Time())
 					require.EqualValues(t, p.now, uint64(profile.Time())+profile.DurationNano())
@@ -147,7 +147,7 @@ func TestSumsEqualWhatHappened(t *testing.T) {
 				happened -= unseen
 			}
 			unseen = 0
-			tracker.Commit()
+			tracker.commit()
 		}
 		assert.Equal(t, happened-unseen, handed, "seed %d, %d restarts", seed, restarts)
 		allRestarts, allHidden = allRestarts+restarts, allHidden+hidden
@@ -155,53 +155,53 @@ func TestSumsEqualWhatHappened(t *testing.T) {
 	assert.Greater(t, allRestarts, 20*allHidden, "hidden restarts are rare")
 }
 
-func TestOutcomes(t *testing.T) {
+func TestTrackerChanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	p := &program{counts: map[int]int64{1: 1000, 2: 100_000}, live: 5, start: 0x400000, now: 10}
-	var tracker Tracker
-	apply := func() (Outcome, map[string]int64) {
+	var tracker tracker
+	apply := func() (change, map[string]int64) {
 		message := p.allocs(t, r)
-		outcome := tracker.Apply(message, time.Time{})
-		return outcome, sums(message)
+		outcome := tracker.apply(message, time.Time{})
+		return outcome, typeSums(message)
 	}
-	step := func(name string, want Outcome, objects, live int64) {
+	step := func(name string, want change, objects, live int64) {
 		t.Helper()
 		outcome, got := apply()
-		tracker.Commit()
+		tracker.commit()
 		assert.Equal(t, want, outcome, name)
 		assert.Equal(t, objects, got["alloc_objects"], name)
 		assert.Equal(t, live, got["inuse_space"], name)
 	}
 	outcome, _ := apply()
-	assert.Equal(t, Baseline, outcome)
+	assert.Equal(t, changeBaseline, outcome)
 	outcome, _ = apply()
-	assert.Equal(t, Baseline, outcome, "not until it is committed")
-	tracker.Commit()
+	assert.Equal(t, changeBaseline, outcome, "not until it is committed")
+	tracker.commit()
 
-	step("nothing happened; the gauge is what it is", Difference, 0, 10)
+	step("nothing happened; the gauge is what it is", changeDifference, 0, 10)
 	p.counts[1] += 7
-	step("one counter", Difference, 7, 10)
+	step("one counter", changeDifference, 7, 10)
 	p.counts[3] = 3
-	step("a new stack", Difference, 3, 15)
+	step("a new stack", changeDifference, 3, 15)
 
 	p.counts[1] += 5
 	outcome, got := apply()
-	assert.Equal(t, Difference, outcome)
+	assert.Equal(t, changeDifference, outcome)
 	assert.EqualValues(t, 5, got["alloc_objects"])
 	p.counts[1] += 6
-	step("what was not handed on comes with the next", Difference, 11, 15)
+	step("what was not handed on comes with the next", changeDifference, 11, 15)
 
 	p.counts[2] -= 100
-	step("estimates are rounded", Difference, 0, 15)
+	step("estimates are rounded", changeDifference, 0, 15)
 	p.counts[2] -= 101
-	step("back by more", Restart, 1018+99_799+3, 15)
+	step("back by more", changeRestart, 1018+99_799+3, 15)
 
 	p.start += 0x1000
-	step("mapped elsewhere", Restart, 1018+99_799+3, 15)
+	step("mapped elsewhere", changeRestart, 1018+99_799+3, 15)
 	delete(p.counts, 3)
-	step("a stack that is gone", Restart, 1018+99_799, 10)
+	step("a stack that is gone", changeRestart, 1018+99_799, 10)
 	p.counts[1], p.counts[2] = 1, 200_000
-	step("more in total, but not everywhere", Restart, 200_001, 10)
+	step("more in total, but not everywhere", changeRestart, 200_001, 10)
 }
 
 // TestSameSampleTwice shares one counter between samples that say the same.
@@ -219,12 +219,12 @@ func TestSameSampleTwice(t *testing.T) {
 		return decode(t, p)
 	}
 	fetched := time.Unix(100, 0)
-	var tracker Tracker
-	tracker.Apply(contentions(5, 6), fetched)
-	tracker.Commit()
+	var tracker tracker
+	tracker.apply(contentions(5, 6), fetched)
+	tracker.commit()
 	message := contentions(4, 9, 2)
-	assert.Equal(t, Difference, tracker.Apply(message, fetched.Add(3*time.Second)))
-	assert.Equal(t, map[string]int64{"contentions": 4, "delay": 40}, sums(message))
+	assert.Equal(t, changeDifference, tracker.apply(message, fetched.Add(3*time.Second)))
+	assert.Equal(t, map[string]int64{"contentions": 4, "delay": 40}, typeSums(message))
 	for profile := range walk.Profiles(message) {
 		assert.Equal(t, fetched.UTC(), profile.Time().AsTime(), "the time of fetching stands in")
 		assert.EqualValues(t, 3e9, profile.DurationNano())
@@ -273,16 +273,16 @@ func TestIdentity(t *testing.T) {
 			m.HasFunctions, m.HasFilenames, m.HasLineNumbers, m.HasInlineFrames = true, true, true, true
 		},
 	} {
-		var tracker Tracker
-		tracker.Apply(decode(t, base()), time.Time{})
-		tracker.Commit()
+		var tracker tracker
+		tracker.apply(decode(t, base()), time.Time{})
+		tracker.commit()
 		other := base()
 		change(other)
-		want := Restart
+		want := changeRestart
 		if name == "nothing" || name == "symbols" {
-			want = Difference
+			want = changeDifference
 		}
-		assert.Equal(t, want, tracker.Apply(decode(t, other), time.Time{}), name)
+		assert.Equal(t, want, tracker.apply(decode(t, other), time.Time{}), name)
 	}
 }
 
@@ -290,8 +290,8 @@ func TestKeepCounters(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	p := &program{counts: map[int]int64{1: 10, 2: -3}, live: -5}
 	message := p.allocs(t, r)
-	KeepCounters(message)
-	assert.Equal(t, map[string]int64{"alloc_objects": 10, "alloc_space": 640}, sums(message))
+	keepCounters(message)
+	assert.Equal(t, map[string]int64{"alloc_objects": 10, "alloc_space": 640}, typeSums(message))
 }
 
 // TestCounterBytes: no number of counters takes more memory than is reserved for them.
@@ -302,7 +302,7 @@ func TestCounterBytes(t *testing.T) {
 			for n := range number {
 				values[identity{byte(n), byte(n >> 8)}] = int64(n)
 			}
-			return counters{"delay": values}, int64(CounterBytes * number)
+			return counters{"delay": values}, int64(counterBytes * number)
 		})
 	}
 }
