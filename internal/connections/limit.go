@@ -20,11 +20,11 @@ const MaxWaiting = 128
 // maxStreams is how many requests a connection over HTTP/2 may have.
 const maxStreams = 100
 
-// Limit closes connections of a server that has too many. It first closes connections that have not sent a request, then idle
-// ones, the oldest first. If all have a request in progress, it closes the new one. Make it with [New].
+// limiter closes connections of a server that has too many. It first closes connections that have not sent a request, then idle
+// ones, the oldest first. If all have a request in progress, it closes the new one.
 //
 // A listener that stops accepting instead, as that of golang.org/x/net/netutil, would let a few silent clients shut out all others.
-type Limit struct {
+type limiter struct {
 	most   int
 	closed func()
 
@@ -39,13 +39,10 @@ type place struct {
 	element *list.Element
 }
 
-// New returns a limit of so many connections. It calls closed for each connection that it closes.
-func New(most int, closed func()) *Limit {
-	return &Limit{most: most, closed: closed, all: map[net.Conn]place{}}
-}
-
-// Apply sets the limits of connections and headers for a server that has its handler, and does not serve yet.
-func (l *Limit) Apply(server *http.Server) {
+// Limit sets the limits of headers and connections for a server that has its handler, and does not serve yet. It can have so many
+// connections. It calls closed for each connection that it closes because there are too many.
+func Limit(server *http.Server, most int, closed func()) {
+	l := &limiter{most: most, closed: closed, all: map[net.Conn]place{}}
 	server.HTTP2 = &http.HTTP2Config{
 		MaxConcurrentStreams: maxStreams,
 		// What arrives before a handler reads it. By default, it is 1 MiB.
@@ -60,7 +57,7 @@ func (l *Limit) Apply(server *http.Server) {
 }
 
 // closeFresh closes the connections that have not sent a request. A server that shuts down would wait 5 seconds for them.
-func (l *Limit) closeFresh() {
+func (l *limiter) closeFresh() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.fresh.Len() > 0 {
@@ -69,7 +66,7 @@ func (l *Limit) closeFresh() {
 }
 
 // changed is told of each new state of a connection.
-func (l *Limit) changed(c net.Conn, state http.ConnState) {
+func (l *limiter) changed(c net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known, open := l.all[c]
@@ -92,7 +89,7 @@ func (l *Limit) changed(c net.Conn, state http.ConnState) {
 }
 
 // wait adds a connection without a request, and closes one if there are too many. The lock is held.
-func (l *Limit) wait(c net.Conn, queue *list.List) {
+func (l *limiter) wait(c net.Conn, queue *list.List) {
 	l.all[c] = place{queue, queue.PushBack(c)}
 	if len(l.all) > l.most || l.fresh.Len()+l.idle.Len() > MaxWaiting {
 		l.closeOne()
@@ -100,7 +97,7 @@ func (l *Limit) wait(c net.Conn, queue *list.List) {
 }
 
 // closeOne closes a connection. The lock is held, and at least one connection is fresh or idle.
-func (l *Limit) closeOne() {
+func (l *limiter) closeOne() {
 	first := l.fresh.Front()
 	if l.fresh.Len() <= 1 && l.idle.Len() > 0 {
 		first = l.idle.Front()
@@ -110,7 +107,7 @@ func (l *Limit) closeOne() {
 }
 
 // close closes a connection that is fresh or idle. The lock is held.
-func (l *Limit) close(waiting *list.Element) {
+func (l *limiter) close(waiting *list.Element) {
 	c := waiting.Value.(net.Conn)
 	l.all[c].queue.Remove(waiting)
 	delete(l.all, c)

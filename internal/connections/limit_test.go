@@ -40,10 +40,8 @@ func start(t *testing.T, most int) (address string, closed *atomic.Int64, begun 
 			<-ended
 		}
 	})}
-	New(most, func() { closed.Add(1) }).Apply(server)
-	server.Protocols = new(http.Protocols)
-	server.Protocols.SetHTTP1(true)
-	server.Protocols.SetUnencryptedHTTP2(true)
+	Limit(server, most, func() { closed.Add(1) })
+	AllowGRPC(server)
 	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	served := make(chan error)
 	go func() { served <- server.Serve(listener) }()
@@ -191,7 +189,8 @@ func TestLargeHeaders(t *testing.T) {
 func TestShutdownClosesFreshConnections(t *testing.T) {
 	accepted := make(chan struct{}, 2)
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.NotFoundHandler()}
-	New(10, func() { t.Error("a connection was closed for want of room") }).Apply(server)
+	Limit(server, 10, func() { t.Error("a connection was closed for want of room") })
+	assert.Equal(t, 100, server.HTTP2.MaxConcurrentStreams, "each connection has few streams")
 	count := server.ConnState
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		count(c, state)

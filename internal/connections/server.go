@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -17,11 +18,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxConnections is how many connections a [Server] has.
+// maxConnections is how many connections a server of [Serve] has.
 const maxConnections = 1000
 
-// Server serves a handler that [Capture] returned.
+// Server is a server that serves.
 type Server struct {
+	// Address is where it listens.
+	Address net.Addr
 	http    *http.Server
 	serving sync.WaitGroup
 }
@@ -35,43 +38,64 @@ func Serve(ctx context.Context, host component.Host, set component.TelemetrySett
 	return serve(ctx, host, set, config, server)
 }
 
-// ServeGRPC is [Serve] for a handler of gRPC also: of HTTP/2 without TLS.
+// ServeGRPC is [Serve] for a handler of gRPC also.
 func ServeGRPC(ctx context.Context, host component.Host, set component.TelemetrySettings, config *confighttp.ServerConfig, handler http.Handler) (*Server, error) {
 	server, err := config.ToServer(ctx, host.GetExtensions(), set, handler)
 	if err != nil {
 		return nil, err
 	}
-	server.Protocols = &http.Protocols{}
-	server.Protocols.SetHTTP1(true)
-	server.Protocols.SetHTTP2(true)
-	server.Protocols.SetUnencryptedHTTP2(true)
+	AllowGRPC(server)
 	return serve(ctx, host, set, config, server)
 }
 
 func serve(ctx context.Context, host component.Host, set component.TelemetrySettings, config *confighttp.ServerConfig, server *http.Server) (*Server, error) {
-	New(maxConnections, func() {
+	Limit(server, maxConnections, func() {
 		set.Logger.Debug("Closed a connection without a request in progress, since others had to be accepted")
-	}).Apply(server)
+	})
+	s, err := Start(ctx, host, config, server)
+	if err != nil {
+		return nil, err
+	}
+	set.Logger.Info("Starting HTTP server", zap.Stringer("endpoint", s.Address))
+	return s, nil
+}
+
+// AllowGRPC lets a server accept gRPC on the same port, also without TLS.
+func AllowGRPC(server *http.Server) {
+	server.Protocols = &http.Protocols{}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+}
+
+// Start listens where config says, and serves.
+func Start(ctx context.Context, host component.Host, config *confighttp.ServerConfig, server *http.Server) (*Server, error) {
 	listener, err := config.ToListener(ctx)
 	if err != nil {
 		return nil, err
 	}
-	set.Logger.Info("Starting HTTP server", zap.Stringer("endpoint", listener.Addr()))
-	s := &Server{http: server}
-	s.serving.Go(func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
-		}
-	})
+	s := &Server{Address: listener.Addr(), http: server}
+	s.serving.Go(func() { s.serve(listener, host) })
 	return s, nil
 }
 
-// Shutdown stops listening and waits for the requests in progress. A server that does not exist has none.
+// serve serves until a shutdown. It reports any other end as the status of the component.
+func (s *Server) serve(listener net.Listener, host component.Host) {
+	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
+	}
+}
+
+// Shutdown stops listening and waits for the requests in progress. When ctx ends, it ends all connections. A server that does not exist
+// has none.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
 	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
 	s.serving.Wait()
 	return err
 }

@@ -65,7 +65,7 @@ func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfi
 		change(cfg, section)
 	}
 	r := runInto(tb, host, cfg, &sink{}, beforeStart...)
-	r.address = r.receiver.sections[0].(*server).address.String()
+	r.address = r.receiver.sections[0].(*server).http.Address.String()
 	r.url = "http://" + r.address
 	return r
 }

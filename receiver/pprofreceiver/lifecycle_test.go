@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -17,8 +16,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/receiver/receivertest"
@@ -139,33 +136,6 @@ func TestShutdownHurriesSenders(t *testing.T) {
 		assert.Contains(t, string(answer), "Retry-After: 5")
 	}
 	r.assertRefusals(t, map[string]int64{"busy": 3})
-}
-
-// statusHost stores the reported status.
-type statusHost struct {
-	component.Host
-	events chan *componentstatus.Event
-}
-
-func (h *statusHost) Report(event *componentstatus.Event) { h.events <- event }
-
-func TestServerFailureIsReported(t *testing.T) {
-	r := run(t, nil)
-	s := r.receiver.sections[0].(*server)
-	broken := &server{http: &http.Server{ReadHeaderTimeout: time.Second}}
-	listener := httptest.NewUnstartedServer(nil).Listener
-	require.NoError(t, listener.Close())
-	host := &statusHost{Host: componenttest.NewNopHost(), events: make(chan *componentstatus.Event, 1)}
-	broken.serve(listener, host)
-	event := <-host.events
-	assert.Equal(t, componentstatus.StatusFatalError, event.Status())
-	require.Error(t, event.Err())
-
-	// A shutdown is no failure.
-	require.NoError(t, s.Shutdown(t.Context()))
-	broken.http = s.http
-	broken.serve(listener, host)
-	assert.Empty(t, host.events)
 }
 
 // TestConsumerErrors: the answer has the error of the next consumer, in the form of its API.
