@@ -175,6 +175,9 @@ func rebind(ctx context.Context, p *process, _ []byte, times int) *tally {
 	return &answers
 }
 
+// stalledFor is longer than an honest client may have to wait meanwhile.
+const stalledFor = servedWithin + 2*time.Second
+
 // stall sends 64 kB of a large body on each connection, and nothing more for a while.
 func stall(path, contentType string) attack {
 	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
@@ -195,7 +198,7 @@ func stall(path, contentType string) attack {
 				head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nX-Scope-OrgID: slow%d\r\nContent-Length: 20000000\r\n\r\n",
 					path, address, contentType, i)
 				_, err = io.WriteString(connection, head+strings.Repeat("\x1a\x00", 33_000))
-				time.Sleep(10 * time.Second)
+				time.Sleep(stalledFor)
 				answers.add("stalled", fmt.Sprint(err))
 			})
 		}
@@ -208,7 +211,7 @@ func stall(path, contentType string) attack {
 func stallCalls(ctx context.Context, p *process, _ []byte, times int) *tally {
 	var answers tally
 	var senders sync.WaitGroup
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, stalledFor)
 	defer cancel()
 	message := grpcMessage(false, make([]byte, 4<<20))
 	for range times {

@@ -20,9 +20,8 @@ import (
 )
 
 const (
-	// stopsWithin is how long a process may take to end after SIGTERM, and staysFor how long it must live once started.
+	// stopsWithin is how long a process may take to end after SIGTERM.
 	stopsWithin = 10 * time.Second
-	staysFor    = 3 * time.Second
 	// tooMuch is the part of the container's memory at which a process is killed here.
 	tooMuch = 1.5
 )
@@ -124,14 +123,14 @@ func (p *process) stop(t *testing.T) {
 	}
 }
 
-// restart starts a process with what the last one left, which must live for a while, and stops it.
+// restart starts a process with what the last one left, which must live until it has worked on that, and stops it.
 func (p *process) restart(t *testing.T) {
 	t.Helper()
 	if !p.queued() {
 		return
 	}
 	p.start(t, "")
-	time.Sleep(staysFor)
+	p.waitIdle()
 	peak, _ := p.watch.largest()
 	if !p.running.Running() {
 		t.Errorf("with the queue that it finds it dies, at %d MiB: %s", peak>>20, p.fatal())
