@@ -104,19 +104,28 @@ func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) e
 		if t == nil {
 			t = newEncoding()
 		}
-		if err := t.begin(&e.opts, pd, reserve); err != nil {
-			refuseAll(pd, err, yield)
-		} else {
-			t.encode(pd, yield)
-		}
+		t.encode(&e.opts, pd, reserve, yield)
 		e.memory.Put(t, t.release())
 	}
 }
 
-// refuseAll is refuseResource for all resources.
-func refuseAll(pd pprofile.Profiles, err error, yield func(Payload, error) bool) {
+// encode yields the groups of each resource until yield returns false.
+func (t *encoding) encode(
+	opts *EncodeOptions, pd pprofile.Profiles, reserve func(bytes int64) error, yield func(Payload, error) bool,
+) {
+	beginErr := t.begin(opts, pd, reserve)
 	for i, resource := range pd.ResourceProfiles().All() {
-		if !refuseResource(i, resource, err, yield) {
+		err := beginErr
+		if err == nil {
+			err = t.checkTotal(i, resource)
+		}
+		proceed := false
+		if err != nil {
+			proceed = refuseResource(i, resource, err, yield)
+		} else {
+			proceed = t.encodeResource(i, resource, yield)
+		}
+		if !proceed {
 			return
 		}
 	}
@@ -136,75 +145,59 @@ func refuseResource(i int, resource pprofile.ResourceProfiles, err error, yield 
 	return true
 }
 
-// encode yields the groups of each resource until yield returns false.
-func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool) {
-	for i, resource := range pd.ResourceProfiles().All() {
-		proceed := false
-		if err := t.checkTotal(resource); err != nil {
-			proceed = refuseResource(i, resource, err, yield)
-		} else {
-			proceed = t.encodeResource(i, resource, yield)
-		}
-		if !proceed {
-			return
-		}
-	}
-}
-
 // encodeResource yields the groups of each scope of a resource. It returns false if the iteration ends.
 func (t *encoding) encodeResource(i int, resource pprofile.ResourceProfiles, yield func(Payload, error) bool) bool {
 	resourceErr := attributevalue.Check(resource.Resource().Attributes())
 	for j, scope := range resource.ScopeProfiles().All() {
+		t.resourceIndex, t.scopeIndex = i, j
 		err := cmp.Or(resourceErr, attributevalue.Check(scope.Scope().Attributes()))
-		t.groupProfiles(scope.Scope(), scope.Profiles(), err)
-		if !t.encodeScope(resource.Resource(), scope.Scope(), func(payload Payload, fault *ProfileError) bool {
-			if fault == nil {
-				payload.ResourceIndex, payload.ScopeIndex = i, j
-				return yield(payload, nil)
-			}
-			fault.Resource, fault.Scope = i, j
-			return yield(Payload{}, fault)
-		}) {
+		faults := t.groupProfiles(scope.Scope(), scope.Profiles(), err)
+		if !yieldFaults(faults, yield) || !t.encodeGroups(resource.Resource(), scope.Scope(), yield) {
 			return false
 		}
 	}
 	return true
 }
 
-// encodeScope yields the groups of one scope and the errors of its profiles. It returns false if the iteration ends.
-func (t *encoding) encodeScope(
-	resource pcommon.Resource, scope pcommon.InstrumentationScope, yield func(Payload, *ProfileError) bool,
+// encodeGroups yields the groups of one scope and the errors of their profiles. It returns false if the iteration ends.
+func (t *encoding) encodeGroups(
+	resource pcommon.Resource, scope pcommon.InstrumentationScope, yield func(Payload, error) bool,
 ) bool {
-	for _, fault := range t.faults {
-		if !yield(Payload{}, &fault) {
-			return false
-		}
-	}
 	for i := range t.groups {
 		g := &t.groups[i]
-		first := g.profiles[:1]
+		first := g.profiles[0]
 		payload, faults := t.encodeGroup(g, resource, scope)
 		if err := t.memory.Err(); err != nil {
-			g.profiles = first
-			yield(Payload{}, &g.faults(err)[0])
+			yield(Payload{}, t.fault(&first, err))
 			return false
 		}
-		for _, fault := range faults {
-			if !yield(Payload{}, &fault) {
-				return false
-			}
-		}
-		if len(g.profiles) > 0 && !yield(payload, nil) {
+		if !yieldFaults(faults, yield) || len(g.profiles) > 0 && !yield(payload, nil) {
 			return false
 		}
 	}
 	return true
+}
+
+func yieldFaults(faults []error, yield func(Payload, error) bool) bool {
+	for _, fault := range faults {
+		if !yield(Payload{}, fault) {
+			return false
+		}
+	}
+	return true
+}
+
+// fault returns the error of a profile of the current scope.
+func (t *encoding) fault(p *groupedProfile, err error) error {
+	return &ProfileError{
+		Resource: t.resourceIndex, Scope: t.scopeIndex, Profile: p.position, ProfileID: p.source.ProfileID(), Err: err,
+	}
 }
 
 // encodeGroup joins the samples of a group and encodes it. It removes profiles that cannot be encoded from the group.
 func (t *encoding) encodeGroup(
 	g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope,
-) (payload Payload, faults []ProfileError) {
+) (payload Payload, faults []error) {
 	faults = t.joinGroup(g, scope)
 	if len(g.profiles) == 0 {
 		return Payload{}, faults
@@ -212,17 +205,16 @@ func (t *encoding) encodeGroup(
 	payload, err := t.writeGroup(g, resource, scope)
 	if err != nil {
 		t.wasted += t.work()
-		faults = append(faults, g.faults(err)...)
-		g.profiles = nil
+		faults = append(faults, t.refuseGroup(g, err)...)
 	}
 	return payload, faults
 }
 
-// faults returns err as the error of each profile of the group.
-func (g *group) faults(err error) []ProfileError {
-	faults := make([]ProfileError, 0, len(g.profiles))
-	for _, p := range g.profiles {
-		faults = append(faults, ProfileError{Profile: p.position, ProfileID: p.source.ProfileID(), Err: err})
+// refuseGroup removes all profiles from a group, and returns err as the error of each.
+func (t *encoding) refuseGroup(g *group, err error) (faults []error) {
+	for i := range g.profiles {
+		faults = append(faults, t.fault(&g.profiles[i], err))
 	}
+	g.profiles = nil
 	return faults
 }

@@ -35,8 +35,9 @@ type encoding struct {
 	open    map[groupKey]int
 	counts  map[typeKey]int
 	sets    dictionary.ListTable
-	faults  []ProfileError
 	joining joining
+	// resourceIndex and scopeIndex locate the scope of the groups in the message.
+	resourceIndex, scopeIndex int
 	// maxProfiles is the number of profiles in the largest scope since the maps were created.
 	maxProfiles int
 
@@ -88,7 +89,9 @@ type groupedProfile struct {
 }
 
 func newEncoding() *encoding {
-	return &encoding{dict: dictionary.New(), open: map[groupKey]int{}, counts: map[typeKey]int{}}
+	t := &encoding{dict: dictionary.New(), open: map[groupKey]int{}, counts: map[typeKey]int{}}
+	t.labels.t = t
+	return t
 }
 
 // begin prepares for a message. The error is the one of reserve.
@@ -107,14 +110,12 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func
 		dictionary.Links:      source.LinkTable().Len(),
 	})
 	t.importer.reset(t.dict, source)
-	t.labels.begin(t)
 	return nil
 }
 
 // release drops all references to the caller's data and returns the size of the memory that is kept.
 func (t *encoding) release() (bytes int) {
 	clear(t.groups[:cap(t.groups)])
-	clear(t.faults[:cap(t.faults)])
 	t.memory = encodeMemory{}
 	t.dict.Reset(dictionary.Lengths{})
 	t.importer.release()
@@ -123,19 +124,21 @@ func (t *encoding) release() (bytes int) {
 
 // groupProfiles groups the profiles of one scope, in the order of their first profiles. scopeErr is an error in the
 // attributes of the scope or resource; it applies to every profile. If the scope has the order of sample types of all its
-// profiles, they come from one pprof, even if a type occurs twice.
-func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice, scopeErr error) {
+// profiles, they come from one pprof, even if a type occurs twice. It returns the errors of the other profiles.
+func (t *encoding) groupProfiles(
+	scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice, scopeErr error,
+) (faults []error) {
 	_, fromOnePprof := originalOrder(scope, profiles.Len())
 	clear(t.open)
 	clear(t.counts)
 	t.sets.Reset(0)
 	t.maxProfiles = max(t.maxProfiles, profiles.Len())
-	t.groups, t.faults = t.groups[:0], t.faults[:0]
+	t.groups = t.groups[:0]
 	for i, profile := range profiles.All() {
 		key, imported, err := t.importHeader(profile)
 		imported.position = i
 		if err = cmp.Or(scopeErr, err); err != nil {
-			t.faults = append(t.faults, ProfileError{Profile: i, ProfileID: profile.ProfileID(), Err: err})
+			faults = append(faults, t.fault(&imported, err))
 			continue
 		}
 		if !fromOnePprof {
@@ -143,6 +146,7 @@ func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pp
 		}
 		t.addToGroup(key, imported)
 	}
+	return faults
 }
 
 // repetition returns how many earlier profiles have this key and sample type.

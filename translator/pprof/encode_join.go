@@ -21,9 +21,11 @@ type joining struct {
 	order []int
 	// rowOrder is the order of the rows in the pprof.
 	rowOrder rowOrder
-	// packed has the encoded location ids of stacks.
-	packed []byte
-	stacks stamped[packedStack]
+	// packed has the encoded location ids of the stacks that have numbers. stacks has their ranges, after that of stack 0, which
+	// is empty.
+	packed       []byte
+	stackNumbers numbering
+	stacks       []packedStack
 	// size is the most bytes that the samples need in the pprof, without their values.
 	size int
 	// rowBytes is the memory of the rows so far.
@@ -38,7 +40,7 @@ type joining struct {
 
 // joinGroup joins the samples of a group. It removes the profiles that cannot be encoded from the group, and returns
 // their errors.
-func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faults []ProfileError) {
+func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faults []error) {
 	err := t.tryJoin(g, scope)
 	if err == nil {
 		return nil
@@ -50,7 +52,7 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 	for i := range all {
 		g.profiles = all[i : i+1]
 		if err := t.tryJoin(g, scope); err != nil {
-			faults = append(faults, ProfileError{Profile: all[i].position, ProfileID: all[i].source.ProfileID(), Err: err})
+			faults = append(faults, t.fault(&all[i], err))
 		} else {
 			good = append(good, all[i])
 		}
@@ -64,8 +66,7 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 		err = t.tryJoin(g, scope)
 	}
 	if err != nil {
-		faults = append(faults, g.faults(err)...)
-		g.profiles = nil
+		faults = append(faults, t.refuseGroup(g, err)...)
 	}
 	return faults
 }
@@ -95,7 +96,8 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j.rows.Reset(most)
 	j.width = len(g.profiles)
 	j.values, j.packed, t.tail = j.values[:0], j.packed[:0], t.tail[:0]
-	j.stacks.begin(t.importer.source.StackTable().Len())
+	j.stackNumbers.begin(t.importer.source.StackTable().Len())
+	j.stacks = append(j.stacks[:0], packedStack{})
 	j.lostTimestamps, j.size = 0, 0
 	t.locals.begin(t)
 	t.labels.beginPayload(t.dict.NumAttributes(), scope)
@@ -202,11 +204,11 @@ func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, co
 
 // rowOf returns the row of a sample. Usually each sample has a stack of its own: only the other rows need an index.
 func (j *joining) rowOf(id dictionary.SampleIdentity, attributes []int32) (row int, added bool) {
-	stack, known := j.stacks.find(id.Stack)
-	switch {
-	case known && j.rows.Equals(int(stack.row), id, attributes):
+	number := j.stackNumbers.find(id.Stack)
+	switch stack := j.stacks[number]; {
+	case number > 0 && j.rows.Equals(int(stack.row), id, attributes):
 		return int(stack.row), false
-	case known || id.Stack <= 0:
+	case number > 0 || id.Stack <= 0:
 		return j.rows.Index(id, attributes)
 	default:
 		return j.rows.Append(id, attributes), true

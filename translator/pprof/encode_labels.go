@@ -16,57 +16,66 @@ import (
 // samples that have it.
 type labelWriter struct {
 	t *encoding
-	// encoded has the labels of attributes, in their ranges.
+	// encoded has the labels of the attributes that have numbers, in their ranges.
 	encoded []byte
-	ranges  stamped[byteRange]
+	numbers numbering
+	ranges  []byteRange
 	sample  []byte
 	// threads is true if thread.id and thread.name replace labels of Datadog's.
 	threads bool
-	// lostUnits counts the attributes whose unit is lost.
+	// lostUnits counts the attributes whose unit is lost: in pprof, only numbers have one. hasNumber is true if a label of the
+	// current attribute is a number.
 	lostUnits int
+	hasNumber bool
 	// items counts the items of the arrays in the pprof.
 	items       int
 	itemsReused reused
 }
-
-// begin prepares for a message.
-func (w *labelWriter) begin(t *encoding) { w.t = t }
 
 // beginPayload prepares for a pprof. String indices differ between pprofs.
 func (w *labelWriter) beginPayload(attributes int, scope pcommon.InstrumentationScope) {
 	w.encoded, w.items, w.lostUnits = w.encoded[:0], 0, 0
 	threads, found := scope.Attributes().Get(semconv.ScopeThreadLabels)
 	w.threads = found && threads.Bool()
-	w.ranges.begin(attributes)
+	w.numbers.begin(attributes)
+	w.ranges = w.ranges[:0]
 }
 
 // size returns the number of bytes of the labels of these attributes.
 func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
 	for _, a := range attributes {
-		at, known := w.ranges.find(a)
-		if !known {
-			if at, err = w.encode(a); err != nil {
+		number := w.numbers.find(a)
+		if number == 0 {
+			if err := w.encode(a); err != nil {
 				return 0, err
 			}
+			number = w.numbers.local(a)
 		}
-		bytes += at.bytes()
+		bytes += w.ranges[number-1].bytes()
 	}
 	return bytes, nil
 }
 
-// encode encodes the labels of an attribute and returns their range.
-func (w *labelWriter) encode(a int32) (byteRange, error) {
+// encode encodes the labels of an attribute, and appends their range.
+func (w *labelWriter) encode(a int32) error {
 	attribute := w.t.dict.AttributeAt(a)
 	if err := w.countItems(attribute); err != nil {
-		return byteRange{}, err
+		return err
 	}
 	start := len(w.encoded)
+	w.hasNumber = false
 	w.appendAttribute(attribute)
-	if losesUnit(attribute) {
+	if attribute.Unit != 0 && !w.hasNumber {
 		w.lostUnits++
 	}
-	return w.ranges.set(a, byteRange{uint32(start), uint32(len(w.encoded))}), nil
+	w.ranges = append(w.ranges, byteRange{uint32(start), uint32(len(w.encoded))})
+	return nil
 }
+
+// byteRange is a range of bytes that are written once for a pprof and reused.
+type byteRange struct{ start, end uint32 }
+
+func (r byteRange) bytes() int { return int(r.end - r.start) }
 
 // countItems counts the memory for the texts of the items of an array.
 func (w *labelWriter) countItems(a dictionary.Attribute) error {
@@ -91,7 +100,7 @@ const (
 func (w *labelWriter) write(link int32, attributes []int32) []byte {
 	w.sample = w.sample[:0]
 	for _, a := range attributes {
-		at, _ := w.ranges.find(a)
+		at := w.ranges[w.numbers.find(a)-1]
 		w.sample = append(w.sample, w.encoded[at.start:at.end]...)
 	}
 	if link != 0 {
@@ -183,19 +192,8 @@ func (w *labelWriter) appendAttribute(a dictionary.Attribute) {
 	}
 }
 
-// losesUnit reports whether an attribute has a unit that is lost: in pprof, only numbers have one.
-func losesUnit(a dictionary.Attribute) bool {
-	if a.Kind == pcommon.ValueTypeSlice && isLabelArray(a.Value.Slice()) {
-		for _, item := range a.Value.Slice().All() {
-			if item.Type() == pcommon.ValueTypeInt {
-				return false
-			}
-		}
-	}
-	return a.Unit != 0 && a.Kind != pcommon.ValueTypeInt
-}
-
 func (w *labelWriter) appendNum(key, unit uint32, value int64) {
+	w.hasNumber = true
 	w.encoded = pprofwire.AppendLabel(w.encoded, pprofwire.Label{Key: key, Num: value, NumUnit: unit})
 }
 

@@ -39,8 +39,8 @@ func (t *encoding) fits(bytes int) error {
 // checkTotal returns an error if each pprof of a resource fits, but not all of them together. So none of them is written. It
 // encodes them to find their sizes, up to the limit, unless a rough bound shows that they fit. A pprof that does not fit on
 // its own gets its error later, without the others.
-func (t *encoding) checkTotal(resource pprofile.ResourceProfiles) (err error) {
-	if t.isOnePprof(resource) || int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
+func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err error) {
+	if most, pprofs := t.mostBytes(resource); pprofs == 1 || int64(t.written)+most <= int64(t.opts.PprofBytes) {
 		return nil
 	}
 	if err := t.checkWaste(); err != nil {
@@ -48,7 +48,7 @@ func (t *encoding) checkTotal(resource pprofile.ResourceProfiles) (err error) {
 	}
 	before, wasted, total := t.written, t.wasted, 0
 	t.written = 0
-	t.encodeResource(0, resource, func(payload Payload, fault error) bool {
+	t.encodeResource(i, resource, func(payload Payload, fault error) bool {
 		if fault == nil {
 			t.written = before + total
 			err = t.fits(t.needed)
@@ -66,16 +66,6 @@ func (t *encoding) checkTotal(resource pprofile.ResourceProfiles) (err error) {
 	return nil
 }
 
-// isOnePprof reports whether a resource becomes at most one pprof, as a single upload does.
-func (t *encoding) isOnePprof(resource pprofile.ResourceProfiles) bool {
-	if resource.ScopeProfiles().Len() != 1 {
-		return false
-	}
-	scope := resource.ScopeProfiles().At(0)
-	t.groupProfiles(scope.Scope(), scope.Profiles(), nil)
-	return len(t.groups) <= 1
-}
-
 const (
 	// tableFactor: an entry of a pprof is at most this many times as large as that of the dictionary.
 	tableFactor = 4
@@ -83,19 +73,21 @@ const (
 	originalFactor = 16
 )
 
-// mostBytes returns a rough upper bound of the pprofs of a resource. Each has at most all entries of the dictionary.
-func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
+// mostBytes returns a rough upper bound of the pprofs of a resource, and of their number. Each has at most all entries of the
+// dictionary.
+func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64, pprofs int) {
 	if t.tableBytes == 0 {
 		t.tableBytes, _ = dictionary.Bytes(t.importer.source)
 	}
 	tables := maxHeaderBytes + tableFactor*(t.tableBytes+dictionary.MapMemory(resource.Resource().Attributes()))
 	for _, scope := range resource.ScopeProfiles().All() {
 		profiles := scope.Profiles()
-		pprofs := profiles.Len()
-		if _, one := originalOrder(scope.Scope(), pprofs); one {
-			pprofs = 1
+		n := profiles.Len()
+		if _, one := originalOrder(scope.Scope(), n); one {
+			n = 1
 		}
-		bytes += int64(pprofs) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
+		pprofs += n
+		bytes += int64(n) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
 		for _, profile := range profiles.All() {
 			bytes += originalFactor * int64(profile.OriginalPayload().Len())
 			for _, sample := range profile.Samples().All() {
@@ -103,7 +95,7 @@ func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
 			}
 		}
 	}
-	return bytes
+	return bytes, pprofs
 }
 
 // mostSampleBytes returns an upper bound of the samples that a sample becomes, with this many values each.

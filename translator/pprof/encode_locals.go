@@ -25,10 +25,11 @@ type locals struct {
 	emptyString uint32
 }
 
-// numbering numbers the entries of a table from 1.
+// numbering numbers the entries of a table from 1 in one pprof, in the order of first use.
 type numbering struct {
-	stamped[uint32]
-
+	// numbers has the number of each entry, or 0.
+	numbers []uint32
+	// list has the entries by number.
 	list []int32
 }
 
@@ -40,32 +41,54 @@ func (l *locals) begin(t *encoding) {
 	l.emptyString = 0
 }
 
+// begin forgets all numbers. The table has this many entries, and may grow.
 func (n *numbering) begin(size int) {
+	for _, entry := range n.list {
+		n.numbers[entry] = 0
+	}
 	n.list = n.list[:0]
-	n.stamped.begin(size)
+	n.grow(size)
 }
 
-func (n *numbering) kept() int { return n.stamped.kept() + scratch.Bytes(n.list) }
+func (n *numbering) grow(size int) {
+	if size > len(n.numbers) {
+		n.numbers = append(n.numbers, make([]uint32, size-len(n.numbers))...)
+	}
+}
+
+func (n *numbering) kept() int { return scratch.Bytes(n.numbers) + scratch.Bytes(n.list) }
+
+// find returns the number of an entry, or 0 if it has none.
+func (n *numbering) find(entry int32) uint32 {
+	if uint(entry) >= uint(len(n.numbers)) {
+		return 0
+	}
+	return n.numbers[entry]
+}
 
 // local returns the number of an entry, which it assigns on first use.
 func (n *numbering) local(entry int32) uint32 {
-	if number, known := n.find(entry); known {
+	if number := n.find(entry); number != 0 {
 		return number
 	}
+	if int(entry) >= len(n.numbers) {
+		n.grow(2 * int(entry+1))
+	}
 	n.list = append(n.list, entry)
-	return n.set(entry, uint32(len(n.list)))
+	n.numbers[entry] = uint32(len(n.list))
+	return n.numbers[entry]
 }
 
 // packKnown appends the numbers of entries[i:] to ids[:size], up to the first entry without a number, and returns the new
 // size and index. With deep stacks, most of the encoding time is spent here.
 func (n *numbering) packKnown(ids []byte, size int, entries pcommon.Int32Slice, i int) (end, next int) {
-	numbers, generation := n.values, n.generation
+	numbers := n.numbers
 	for length := entries.Len(); i < length; i++ {
 		entry := uint(entries.At(i))
-		if entry >= uint(len(numbers)) || numbers[entry].generation != generation {
+		if entry >= uint(len(numbers)) || numbers[entry] == 0 {
 			break
 		}
-		number := numbers[entry].value
+		number := numbers[entry]
 		if number >= pprofwire.LongID {
 			size = pprofwire.PutLongID(ids, size, number)
 			continue
@@ -118,7 +141,7 @@ func (l *locals) numberMappings(first int32, last uint32) []int32 {
 		list[0] = first
 	}
 	for i, entry := range list {
-		l.mappings.set(entry, last+uint32(i+1))
+		l.mappings.numbers[entry] = last + uint32(i+1)
 	}
 	return list
 }

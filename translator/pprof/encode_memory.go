@@ -97,11 +97,11 @@ func tablesMemory(pd pprofile.Profiles) int {
 func (t *encoding) kept() int {
 	j, l := &t.joining, &t.locals
 	bytes := int(t.dict.Kept()+t.sets.Kept()+j.rows.Kept()) + t.importer.kept() +
-		scratch.Bytes(t.groups) + scratch.Bytes(t.faults) + profileMemory/2*t.maxProfiles +
+		scratch.Bytes(t.groups) + profileMemory/2*t.maxProfiles +
 		cap(t.out) + cap(t.tail) + scratch.Bytes(t.wireLines) +
-		j.rowOrder.kept() + cap(j.packed) + scratch.Bytes(j.values) + j.stacks.kept() + scratch.Bytes(j.attributes) + scratch.Bytes(j.event) +
-		cap(t.labels.encoded) + cap(t.labels.sample) + t.labels.ranges.kept()
-	for _, n := range []*numbering{&l.strings, &l.functions, &l.locations, &l.mappings} {
+		j.rowOrder.kept() + cap(j.packed) + scratch.Bytes(j.values) + scratch.Bytes(j.stacks) + scratch.Bytes(j.attributes) + scratch.Bytes(j.event) +
+		cap(t.labels.encoded) + cap(t.labels.sample) + scratch.Bytes(t.labels.ranges)
+	for _, n := range []*numbering{&l.strings, &l.functions, &l.locations, &l.mappings, &j.stackNumbers, &t.labels.numbers} {
 		bytes += n.kept()
 	}
 	return bytes

@@ -65,8 +65,8 @@ type packedStack struct {
 // packStack returns the encoded location ids of a stack. On first use, it checks the stack and everything that it refers to.
 func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 	j := &t.joining
-	if at, known := j.stacks.find(stack); known || stack == 0 {
-		return at, nil
+	if number := j.stackNumbers.find(stack); number > 0 || stack == 0 {
+		return j.stacks[number], nil
 	}
 	if stack < 0 || int(stack) >= t.importer.source.StackTable().Len() {
 		return packedStack{}, &dictionary.IndexError{Table: "stack", Index: stack, Len: t.importer.source.StackTable().Len()}
@@ -93,7 +93,9 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 		}
 		t.locals.locations.local(locations.At(i))
 	}
-	at := j.stacks.set(stack, packedStack{byteRange{uint32(len(packed)), uint32(len(packed) + size)}, int32(row)})
+	at := packedStack{byteRange{uint32(len(packed)), uint32(len(packed) + size)}, int32(row)}
+	j.stackNumbers.local(stack)
+	j.stacks = append(j.stacks, at)
 	j.packed = packed[:at.end]
 	return at, nil
 }

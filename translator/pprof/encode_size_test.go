@@ -18,8 +18,9 @@ import (
 )
 
 // FuzzEncodeSize: a pprof is never larger than the size that was computed for it. This size is at most eight times the
-// actual one, apart from a few bytes. The pprofs of a message together are within the limit. No more memory is used than
-// was reserved, and that is proportional to the message and the limit.
+// actual one, apart from a few bytes. The reserved output has at least that size; it is larger after a larger pprof. The
+// pprofs of a message together are within the limit. No more memory is used than was reserved, and that is proportional to
+// the message and the limit.
 //
 // go test -fuzz FuzzEncodeSize -fuzztime 1000000x ./translator/pprof.
 func FuzzEncodeSize(f *testing.F) {
@@ -37,14 +38,14 @@ func FuzzEncodeSize(f *testing.F) {
 		granted := int64(0)
 		x := newEncoding()
 		opts := NewEncoder(EncodeOptions{PprofBytes: limit, TimestampLabels: events, ResourceComments: true}).opts
-		require.NoError(t, x.begin(&opts, pd, func(bytes int64) error { granted = bytes; return nil }))
 		total := 0
-		x.encode(pd, func(payload Payload, err error) bool {
+		x.encode(&opts, pd, func(bytes int64) error { granted = bytes; return nil }, func(payload Payload, err error) bool {
 			if err != nil {
 				return true
 			}
-			require.LessOrEqual(t, len(payload.Pprof), x.outReused.largest)
-			require.LessOrEqual(t, x.outReused.largest, 8*len(payload.Pprof)+256)
+			require.LessOrEqual(t, len(payload.Pprof), x.needed)
+			require.LessOrEqual(t, x.needed, 8*len(payload.Pprof)+256)
+			require.LessOrEqual(t, x.needed, x.outReused.largest)
 			total += len(payload.Pprof)
 			x.out, x.outReused.largest = nil, 0 // so that each message reserves anew
 			return true
@@ -87,6 +88,7 @@ func sizeSeeds() []pprofile.Profiles {
 		}),
 		build(func(d *dictionary.Builder, scope pprofile.ScopeProfiles) { // one stack, many pprofs
 			long := stack(d, 300)
+			scope.Profiles().AppendEmpty().SetTime(1000) // much smaller than the others
 			for i := range 50 {
 				p := scope.Profiles().AppendEmpty()
 				p.SetTime(pcommon.Timestamp(i + 1))

@@ -19,14 +19,16 @@ import (
 func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (Payload, error) {
 	first := g.profiles[0].source
 	payload := Payload{
-		Resource:     resource,
-		Scope:        scope,
-		ProfileType:  t.profileType(g),
-		ProfileID:    first.ProfileID(),
-		Time:         first.Time(),
-		DurationNano: first.DurationNano(),
-		Profiles:     len(g.profiles),
-		Positions:    make([]int, 0, len(g.profiles)),
+		Resource:      resource,
+		Scope:         scope,
+		ProfileType:   t.profileType(g),
+		ProfileID:     first.ProfileID(),
+		Time:          first.Time(),
+		DurationNano:  first.DurationNano(),
+		ResourceIndex: t.resourceIndex,
+		ScopeIndex:    t.scopeIndex,
+		Positions:     make([]int, 0, len(g.profiles)),
+		Profiles:      len(g.profiles),
 	}
 	for _, p := range g.profiles {
 		payload.Positions = append(payload.Positions, p.position)
@@ -135,7 +137,7 @@ func (t *encoding) writeSamples() {
 		for i, position := range j.order {
 			inOrder[i] = values[position]
 		}
-		stack, _ := j.stacks.find(id.Stack)
+		stack := j.stacks[j.stackNumbers.find(id.Stack)]
 		out = pprofwire.AppendSample(out, j.packed[stack.start:stack.end], inOrder, t.labels.write(id.Link, attributes))
 	}
 	t.out = out
