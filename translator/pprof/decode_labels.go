@@ -72,18 +72,13 @@ func (l *labelTranslation) reset(numStrings, numLinks int, times []TimestampLabe
 	}
 }
 
-// fewLabels is the number up to which comparing all pairs is faster than sorting.
-const fewLabels = 16
-
 // translateLabels appends the attributes of a sample to t.attributes, sorted, and returns the link of the sample.
 func (t *decoding) translateLabels(labels []pprofwire.Label) (link int32) {
 	refs := t.labels.refs[:0]
 	for i := range labels {
 		refs = append(refs, labelRef{t.labelKey(labels[i].Key), &labels[i]})
 	}
-	if len(refs) > fewLabels || anyKeyTwice(refs) {
-		slices.SortStableFunc(refs, func(a, b labelRef) int { return cmp.Compare(a.key, b.key) })
-	}
+	slices.SortStableFunc(refs, func(a, b labelRef) int { return cmp.Compare(a.key, b.key) })
 	if t.labels.anyLink {
 		refs, link = t.extractLink(refs)
 	}
@@ -102,17 +97,6 @@ func (t *decoding) translateLabels(labels []pprofwire.Label) (link int32) {
 	clear(refs)
 	t.labels.refs = refs[:0]
 	return link
-}
-
-func anyKeyTwice(refs []labelRef) bool {
-	for i := range refs {
-		for j := range i {
-			if refs[i].key == refs[j].key {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // keyBytes is the memory of a key without its text.

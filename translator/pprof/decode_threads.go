@@ -16,20 +16,10 @@ const (
 
 // usesThreadLabels reports whether the payload has Datadog's thread labels, so that they get the names of the semantic
 // conventions. If it also has labels with these names, an Encoder could not restore both; then all labels stay.
-func (t *decoding) usesThreadLabels() bool {
-	if t.opts.KeepThreadLabels || len(t.wire.Labels) == 0 {
+func (t *decoding) usesThreadLabels() (found bool) {
+	if t.opts.KeepThreadLabels {
 		return false
 	}
-	for i := range uint32(t.wire.NumStrings()) {
-		if conventionalName(string(t.wire.String(i))) != "" {
-			return t.hasThreadLabels()
-		}
-	}
-	return false
-}
-
-// hasThreadLabels checks the keys of all labels.
-func (t *decoding) hasThreadLabels() (found bool) {
 	for i := range t.wire.Labels {
 		switch string(t.wire.String(t.wire.Labels[i].Key)) {
 		case labelThreadID, labelThreadName:

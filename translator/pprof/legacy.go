@@ -21,7 +21,6 @@ var textBegins = [][]byte{
 	[]byte("--- mutex"),
 	[]byte("--- thread"),
 	[]byte("--- Thread"),
-	[]byte("--- threadz"),
 	[]byte("cycles/second"),
 }
 

@@ -185,7 +185,7 @@ func (s *Scanner) escape() bool {
 		return bytes.IndexByte([]byte(`"\/bfnrt`), s.Text[s.At]) >= 0
 	}
 	for range 4 {
-		if s.At++; s.At >= len(s.Text) || hexValue(s.Text[s.At]) < 0 {
+		if s.At++; s.At >= len(s.Text) || bytes.IndexByte([]byte("0123456789abcdefABCDEF"), s.Text[s.At]) < 0 {
 			return false
 		}
 	}
@@ -226,18 +226,6 @@ func (s *Scanner) digits() bool {
 		s.At++
 	}
 	return s.At > start
-}
-
-// hexValue is the value of a hexadecimal digit, negative if it is none.
-func hexValue(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	default:
-		return -1
-	}
 }
 
 // End returns an error unless nothing but white space is left.

@@ -73,3 +73,5 @@ func (p *Profile) checkHeader(n uint32) error {
 func noString(table string, i int, index, n uint32) error {
 	return Malformed("%s %d: string %d does not exist, the table has %d", table, i, index, n)
 }
+
+func noID(table string, i int) error { return Malformed("%s %d has id 0, which is reserved", table, i) }

@@ -27,9 +27,9 @@ func (n *counts) bytes() int64 {
 
 func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 
-// count reads the tags of a payload and returns the number of entries of each table. The error is that for an exceeded limit
-// or an entry without an id. count stops at the first field that it cannot skip. Read returns the error for that field, and
-// finds no more entries before it than count.
+// count reads the tags of a payload and returns the number of entries of each table. The error is that for an exceeded limit.
+// count stops at the first field that it cannot skip. Read returns the error for that field, and finds no more entries before
+// it than count.
 func count(raw []byte, limits *Limits) (n counts, err error) {
 	for tag, b := range fields(raw) {
 		switch tag {
@@ -38,12 +38,10 @@ func count(raw []byte, limits *Limits) (n counts, err error) {
 		case 2<<3 | wireBytes:
 			err = n.countSample(b, limits)
 		case 3<<3 | wireBytes:
-			err = checkID(b, "mapping", n.mappings)
 			n.mappings++
 		case 4<<3 | wireBytes:
 			err = n.countLocation(b, limits)
 		case 5<<3 | wireBytes:
-			err = checkID(b, "function", n.functions)
 			n.functions++
 		case 6<<3 | wireBytes:
 			n.strings++
@@ -63,28 +61,21 @@ func count(raw []byte, limits *Limits) (n counts, err error) {
 // fields iterates over the tags and the contents of fields, up to the first one that is malformed.
 func fields(b []byte) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {
-		for i := 0; i < len(b); {
-			tag, start, end := field(b, i)
+		for end := 0; end < len(b); {
+			tag, start := uvarint(b, end)
+			switch {
+			case start < 0:
+				return
+			case tag&7 == wireBytes:
+				start, end = message(b, start)
+			default:
+				end = skip(b, start, int(tag&7))
+			}
 			if end < 0 || !yield(tag, b[start:end]) {
 				return
 			}
-			i = end
 		}
 	}
-}
-
-// field returns the tag of the field that begins at b[i], and the start and end of its content. end is negative if the field is
-// malformed.
-func field(b []byte, i int) (tag uint64, start, end int) {
-	tag, start = uvarint(b, i)
-	if start < 0 {
-		return 0, 0, start
-	}
-	if tag&7 == wireBytes {
-		start, end = message(b, start)
-		return tag, start, end
-	}
-	return tag, start, skip(b, start, int(tag&7))
 }
 
 func (n *counts) countSample(b []byte, limits *Limits) error {
@@ -110,9 +101,6 @@ func (n *counts) countSample(b []byte, limits *Limits) error {
 }
 
 func (n *counts) countLocation(b []byte, limits *Limits) error {
-	if err := checkID(b, "location", n.locations); err != nil {
-		return err
-	}
 	lines := 0
 	for tag := range fields(b) {
 		if tag == 4<<3|wireBytes {
@@ -123,31 +111,6 @@ func (n *counts) countLocation(b []byte, limits *Limits) error {
 	n.lines += lines
 	return limits.checkLocation(n.locations-1, lines)
 }
-
-// checkID returns an error for an entry whose id, field 1, is 0 or missing. It is fast if the id is the first field, as in
-// all known producers.
-func checkID(b []byte, table string, i int) error {
-	if len(b) >= 2 && b[0] == 1<<3|wireVarint && b[1]&0x7f != 0 {
-		return nil
-	}
-	id := uint64(0)
-	for i := 0; i < len(b); {
-		tag, start, end := field(b, i)
-		if end < 0 {
-			return nil // Read returns the error for this field.
-		}
-		if tag == 1<<3|wireVarint {
-			id, _ = uvarint(b, start)
-		}
-		i = end
-	}
-	if id == 0 {
-		return noID(table, i)
-	}
-	return nil
-}
-
-func noID(table string, i int) error { return Malformed("%s %d has id 0, which is reserved", table, i) }
 
 // countVarints returns the number of varints in b. It counts the bytes that end a varint: those below 0x80.
 func countVarints(b []byte) (n int) {

@@ -118,9 +118,8 @@ func (p *Profile) Reset() {
 // Read replaces the content of the tables with that of raw, an uncompressed profile.proto message. raw must not change while
 // the tables are in use.
 //
-// When a table is full for the first time, Read counts the entries of raw. An exceeded limit or an id 0 is then an error.
-// Next it counts their memory, and allocates each table in its final size. The tables need at most 24 times the size of
-// raw.
+// When a table is full for the first time, Read counts the entries of raw. An exceeded limit is then an error. Next it counts
+// their memory, and allocates each table in its final size. The tables need at most 24 times the size of raw.
 //
 // The error wraps ErrMalformed or ErrTooLarge and names the field and the number, or it is that of limits.Memory.
 func (p *Profile) Read(raw []byte, limits Limits) error {
