@@ -116,7 +116,7 @@ func TestGRPCAuthenticatesFirst(t *testing.T) {
 func TestDefaultConfig(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	require.NoError(t, cfg.Validate())
-	assert.Equal(t, memory.Part(memory.ProcessMemory(), 40), cfg.limit())
+	assert.Equal(t, memory.PartOfProcess(40), cfg.limit())
 	cfg.LimitMiB = 100
 	assert.Equal(t, int64(100<<20), cfg.limit())
 }

@@ -73,5 +73,5 @@ func (cfg *Config) limit() int64 {
 	if cfg.LimitMiB > 0 {
 		return cfg.LimitMiB << 20
 	}
-	return memory.Part(memory.ProcessMemory(), cfg.LimitPercentage)
+	return memory.PartOfProcess(cfg.LimitPercentage)
 }

@@ -41,7 +41,6 @@ type memoryBudget struct {
 
 var (
 	_ extension.Extension            = (*memoryBudget)(nil)
-	_ memory.Provider                = (*memoryBudget)(nil)
 	_ extensionmiddleware.HTTPServer = (*memoryBudget)(nil)
 	_ extensionmiddleware.GRPCServer = (*memoryBudget)(nil)
 	_ extensionmiddleware.HTTPClient = (*memoryBudget)(nil)
@@ -53,15 +52,12 @@ func NewFactory() extension.Factory {
 	return extension.NewFactory(metadata.Type, createDefaultConfig, create, metadata.ExtensionStability)
 }
 
-func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
-	return newMemoryBudget(cfg.(*Config), set.TelemetrySettings)
-}
-
-func newMemoryBudget(cfg *Config, set component.TelemetrySettings) (*memoryBudget, error) {
-	builder, err := metadata.NewTelemetryBuilder(set)
+func create(_ context.Context, set extension.Settings, config component.Config) (extension.Extension, error) {
+	builder, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	if err != nil {
 		return nil, err
 	}
+	cfg := config.(*Config)
 	m := &memoryBudget{
 		config:    cfg,
 		logger:    set.Logger,

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"google.golang.org/grpc/codes"
@@ -33,7 +34,7 @@ func withBudget(t *testing.T, bytes int64) (*memoryBudget, *componenttest.Teleme
 	t.Helper()
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
-	m := must.Get(newMemoryBudget(createDefaultConfig().(*Config), telemetry.NewTelemetrySettings()))(t)
+	m := must.Get(create(t.Context(), extension.Settings{TelemetrySettings: telemetry.NewTelemetrySettings()}, createDefaultConfig()))(t).(*memoryBudget)
 	m.budget = memory.New(bytes, time.Minute)
 	return m, telemetry
 }

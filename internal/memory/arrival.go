@@ -34,11 +34,10 @@ type Arrival struct {
 	received int
 	// counted reports whether the reservation has the bytes of the body. If not, [Budget.Count] counts them.
 	counted atomic.Bool
-	// reading reports whether the request waits for its sender.
-	reading atomic.Bool
-	// progressed is the time of the last progress in Unix nanoseconds.
+	// progressed is the time of the last progress in Unix nanoseconds, or 0 while the request does not wait for its sender.
 	progressed atomic.Int64
-	ended      atomic.Bool
+	// ended reports whether abort was called. The lock of the budget guards it.
+	ended bool
 }
 
 // Arrive begins the arrival of a request. overhead is the memory of the request without its body. abort makes a pending read of the
@@ -49,11 +48,10 @@ func (b *Budget) Arrive(ctx context.Context, overhead int64, abort func()) (*Arr
 		return nil, err
 	}
 	a := &Arrival{Reservation: reservation, abort: abort, began: time.Now()}
-	a.progressed.Store(a.began.UnixNano())
-	a.reading.Store(true)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.arrivals = append(b.arrivals, a)
+	a.arriving = true
 	return a, nil
 }
 
@@ -74,7 +72,8 @@ func (a *Arrival) End() bool {
 		return false
 	}
 	b.arrivals = slices.Delete(b.arrivals, i, i+1)
-	return !a.ended.Load()
+	a.arriving = false
+	return !a.ended
 }
 
 // Release ends the arrival, and releases the reservation.
@@ -89,9 +88,8 @@ func (a *Arrival) Release() {
 func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
 	a.counted.Store(true)
 	content, err := a.read(ctx, body, announced, workFactor)
-	a.End()
 	switch {
-	case a.ended.Load():
+	case !a.End():
 		return nil, ErrStalled
 	case err != nil && errors.Is(err, context.Cause(ctx)):
 		return nil, canceled(ctx)
@@ -101,34 +99,25 @@ func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, wor
 
 func (a *Arrival) read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
 	overhead := a.Bytes()
-	from := arrivalReader{a, body}
-	var first [1]byte // Until it has arrived, no other memory is allocated.
-	if _, err := io.ReadFull(from, first[:]); err != nil {
-		return nil, err
-	}
-	if announced > a.budget.size {
-		return nil, fmt.Errorf("%w: its body needs %d bytes, the budget has %d", ErrTooLarge, announced, a.budget.size)
-	}
-	capacity := int64(firstBytes)
-	if announced >= 0 {
-		capacity = min(capacity, announced+1) // One more byte shows the end without growing.
-	}
-	if err := a.grow(ctx, overhead+capacity, true); err != nil {
-		return nil, err
-	}
-	content := append(make([]byte, 0, capacity), first[0])
+	content := make([]byte, 0, 1) // Until the first byte has arrived, no other memory is allocated.
+	a.progress()
 	for {
-		n, err := from.Read(content[len(content):cap(content)])
+		n, err := body.Read(content[len(content):cap(content)])
 		content = content[:len(content)+n]
+		if a.received += n; a.received >= progressBytes {
+			a.progress()
+		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF) && len(content) > 0:
 			return content, nil
 		case err != nil:
 			return nil, err
 		case len(content) == cap(content):
+			a.progressed.Store(0)
 			if content, err = a.enlarge(ctx, content, announced, workFactor, overhead); err != nil {
 				return nil, err
 			}
+			a.progress()
 		}
 	}
 }
@@ -136,45 +125,39 @@ func (a *Arrival) read(ctx context.Context, body io.Reader, announced int64, wor
 // firstBytes is the size of the first buffer of a body. Most profiles fit.
 const firstBytes = 64 << 10
 
-// enlarge copies content to a larger buffer: of the announced length if the request is large, or else of twice the capacity.
+// enlarge copies content to a larger buffer. The first one has firstBytes, the next one the announced length if the request is large, or
+// else twice the capacity. One more byte than announced shows the end without growing.
 func (a *Arrival) enlarge(ctx context.Context, content []byte, announced, workFactor, overhead int64) ([]byte, error) {
 	b, before := a.budget, int64(cap(content))
-	capacity := 2 * before
-	if announced >= int64(len(content)) && (announced < capacity || announced*workFactor > b.Ordinary()) {
+	if announced > b.size {
+		return nil, fmt.Errorf("%w: its body needs %d bytes, the budget has %d", ErrTooLarge, announced, b.size)
+	}
+	capacity := max(2*before, firstBytes)
+	large := before >= firstBytes && announced*workFactor > b.ordinary()
+	if announced >= int64(len(content)) && (announced < capacity || large) {
 		capacity = announced + 1
 	}
 	total := overhead + before + capacity
-	if announced*workFactor > b.Ordinary() {
+	if large {
 		// A request may need less than expected, so half of the budget is enough to begin.
 		total = max(total, overhead+min(announced*workFactor, b.size/2))
 	}
-	if err := a.grow(ctx, total, true); err != nil {
+	if err := a.Grow(ctx, total); err != nil {
 		return nil, err
 	}
 	return append(make([]byte, 0, capacity), content...), nil
 }
 
-// arrivalReader is a reader of the body that notes the progress.
-type arrivalReader struct {
-	*Arrival
-	body io.Reader
-}
-
-// Read reads from the sender.
-func (r arrivalReader) Read(p []byte) (int, error) {
-	r.reading.Store(true)
-	n, err := r.body.Read(p)
-	if r.received += n; r.received >= progressBytes {
-		r.received = 0
-		r.progressed.Store(time.Now().UnixNano())
-	}
-	r.reading.Store(false)
-	return n, err
+// progress notes that the sender makes progress, or that the request waits for it again.
+func (a *Arrival) progress() {
+	a.received = 0
+	a.progressed.Store(time.Now().UnixNano())
 }
 
 // stalled reports whether the request has stalled, see stallTime.
 func (a *Arrival) stalled(now time.Time) bool {
-	return a.reading.Load() && (now.Sub(time.Unix(0, a.progressed.Load())) >= stallTime || now.Sub(a.began) >= maxArrivalTime)
+	progressed := a.progressed.Load()
+	return progressed != 0 && (now.Sub(time.Unix(0, progressed)) >= stallTime || now.Sub(a.began) >= maxArrivalTime)
 }
 
 // endStalled ends arrivals that have stalled, oldest first, until what they hold is enough for those that wait.
@@ -188,7 +171,7 @@ func (b *Budget) endStalled() {
 	}
 	missing -= limit
 	for _, a := range b.arrivals {
-		if a.ended.Load() {
+		if a.ended {
 			missing -= a.bytes
 		}
 	}
@@ -197,7 +180,7 @@ func (b *Budget) endStalled() {
 		if missing <= 0 {
 			return
 		}
-		if a.counted.Load() && !a.ended.Load() && a.stalled(now) {
+		if !a.ended && a.stalled(now) {
 			a.end()
 			missing -= a.bytes
 		}
@@ -217,7 +200,7 @@ func (b *Budget) EndMost() {
 	now, kept := time.Now(), int(b.size/firstPart)
 	var arriving []*Arrival
 	for _, a := range b.arrivals {
-		if !a.counted.Load() && !a.ended.Load() && now.Sub(a.began) >= stallTime {
+		if !a.counted.Load() && !a.ended && now.Sub(a.began) >= stallTime {
 			arriving = append(arriving, a)
 		}
 	}
@@ -235,6 +218,6 @@ func (b *Budget) EndMost() {
 
 // end ends the request. The caller holds the lock.
 func (a *Arrival) end() {
-	a.ended.Store(true)
+	a.ended = true
 	a.abort()
 }

@@ -58,8 +58,8 @@ func New(size int64, wait time.Duration) *Budget { return &Budget{size: size, wa
 // Size returns the number of bytes that can be reserved.
 func (b *Budget) Size() int64 { return b.size }
 
-// Ordinary returns the largest size of an ordinary request in bytes. Large ones may hold all but the part that is kept for these.
-func (b *Budget) Ordinary() int64 { return b.size / ordinaryPart }
+// ordinary returns the largest size of an ordinary request in bytes. Large ones may hold all but the part that is kept for these.
+func (b *Budget) ordinary() int64 { return b.size / ordinaryPart }
 
 // Used returns the number of bytes that are reserved now, and the largest number so far.
 func (b *Budget) Used() (used, peak int64) {
@@ -81,15 +81,11 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error)
 // Count adds bytes that are allocated whether or not they fit. Above the size of the budget it first waits, for at most a second.
 // A negative number subtracts bytes.
 func (b *Budget) Count(bytes int64) {
-	switch {
-	case bytes == 0:
-		return
-	case bytes > 0:
+	if bytes > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		counted := b.Begin()
-		if counted.Grow(ctx, bytes) == nil {
-			return // It is never released, only counted.
+		if b.Begin().Grow(ctx, bytes) == nil {
+			return // The reservation is never released, only counted.
 		}
 	}
 	b.mu.Lock()
@@ -113,7 +109,7 @@ func (b *Budget) Begin() *Reservation {
 // Fill returns up to how many bytes a part of the budget may be filled with a reservation of this size. The rest is kept for ordinary
 // reservations.
 func (b *Budget) Fill(part, bytes int64) int64 {
-	if bytes <= b.Ordinary() {
+	if bytes <= b.ordinary() {
 		return part
 	}
 	return part - part/keptPart
@@ -127,14 +123,14 @@ func (b *Budget) limitOf(r *Reservation, bytes int64) int64 {
 	return b.Fill(b.size, bytes)
 }
 
-// await reserves more bytes for r. arriving reports whether the body of the request is still arriving.
-func (b *Budget) await(ctx context.Context, r *Reservation, more int64, arriving bool) error {
+// await reserves more bytes for r.
+func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 	b.mu.Lock()
 	if needed, limit := r.bytes+more, b.limitOf(r, r.bytes+more); needed > limit {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}
-	w := &waiter{reservation: r, bytes: more, arriving: arriving, done: make(chan error, 1)}
+	w := &waiter{reservation: r, bytes: more, done: make(chan error, 1)}
 	i, _ := slices.BinarySearchFunc(b.waiters, w, compareWaiters)
 	b.waiters = slices.Insert(b.waiters, i, w)
 	b.serve()

@@ -305,8 +305,8 @@ func TestCount(t *testing.T) {
 }
 
 func TestProcessMemory(t *testing.T) {
-	assert.Greater(t, ProcessMemory(), int64(64<<20))
-	assert.Equal(t, int64(400), Part(1000, DefaultPercentage))
+	assert.Greater(t, processMemory(), int64(64<<20))
+	assert.Equal(t, processMemory()/100*DefaultPercentage, PartOfProcess(DefaultPercentage))
 }
 
 // TestNoBudget: before its start a component has no budget, and then nothing is limited.

@@ -38,9 +38,9 @@ func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Con
 	if r := FromContext(ctx); r != nil || b == nil {
 		return ctx, r.Retain(), nil
 	}
-	r := b.handedOver(pd).Retain()
-	if r == nil {
-		r = b.Begin()
+	r := b.Begin()
+	if found, handed := b.handed.Load(weak.Make(identity(pd))); handed {
+		r = found.(*Reservation).Retain()
 	}
 	if err := r.Grow(ctx, MessageFactor*dictionary.MessageMemory(pd)); err != nil {
 		r.Release()
@@ -59,14 +59,6 @@ func (b *Budget) HandOver(pd pprofile.Profiles, r *Reservation) {
 		b.handed.Delete(key)
 		r.Release()
 	}, key)
-}
-
-// handedOver returns the reservation of a message, or nil.
-func (b *Budget) handedOver(pd pprofile.Profiles) *Reservation {
-	if found, ok := b.handed.Load(weak.Make(identity(pd))); ok {
-		return found.(*Reservation)
-	}
-	return nil
 }
 
 // identity returns the address of a message, which pdata does not export.

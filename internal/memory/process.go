@@ -24,18 +24,12 @@ const (
 	fallbackMemory = 1 << 30
 )
 
-// Provider is an extension that owns the budget of the process.
-type Provider interface {
-	component.Component
-	MemoryBudget() *Budget
-}
-
-// Of returns the budget of the extension that implements [Provider]. Without such an extension it returns the default budget,
-// which all components of the process share. Two such extensions are an error.
+// Of returns the budget of the extension that has a method MemoryBudget. Without such an extension it returns the default budget, which
+// all components of the process share. Two such extensions are an error.
 func Of(host component.Host) (*Budget, error) {
 	var found *Budget
 	for id, extension := range host.GetExtensions() {
-		provider, ok := extension.(Provider)
+		provider, ok := extension.(interface{ MemoryBudget() *Budget })
 		if !ok {
 			continue
 		}
@@ -51,15 +45,15 @@ func Of(host component.Host) (*Budget, error) {
 }
 
 var processBudget = sync.OnceValue(func() *Budget {
-	return New(Part(ProcessMemory(), DefaultPercentage), DefaultWait)
+	return New(PartOfProcess(DefaultPercentage), DefaultWait)
 })
 
-// Part returns a percentage of a size in bytes.
-func Part(memory int64, percentage int) int64 { return memory / 100 * int64(percentage) }
+// PartOfProcess returns a percentage of the memory that the process may use, in bytes.
+func PartOfProcess(percentage int) int64 { return processMemory() / 100 * int64(percentage) }
 
-// ProcessMemory returns how much memory the process may use, in bytes: GOMEMLIMIT if it is set, or else the memory limit of the
+// processMemory returns how much memory the process may use, in bytes: GOMEMLIMIT if it is set, or else the memory limit of the
 // cgroup, or else the memory of the system.
-func ProcessMemory() int64 {
+func processMemory() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		return limit
 	}

@@ -18,9 +18,9 @@ type Reservation struct {
 
 	// The lock of the budget guards the fields below.
 
-	// accepted reports whether the sender of the message has its answer.
-	accepted bool
-	bytes    int64
+	// arriving reports whether the body of the request is still arriving, accepted whether the sender of the message has its answer.
+	arriving, accepted bool
+	bytes              int64
 	// holders is the number of calls of Release until the bytes are free.
 	holders int
 }
@@ -42,17 +42,12 @@ func (r *Reservation) Bytes() (bytes int64) {
 
 // Grow increases the reservation to this total number of bytes, if it is smaller. It waits and fails as [Budget.Reserve] does. After
 // an error, the reservation has its old size.
-func (r *Reservation) Grow(ctx context.Context, total int64) error { return r.grow(ctx, total, false) }
-
-func (r *Reservation) grow(ctx context.Context, total int64, arriving bool) error {
-	if r == nil {
-		return nil
-	}
+func (r *Reservation) Grow(ctx context.Context, total int64) error {
 	more := total - r.Bytes()
-	if more <= 0 {
+	if r == nil || more <= 0 {
 		return nil
 	}
-	return r.budget.await(ctx, r, more, arriving)
+	return r.budget.await(ctx, r, more)
 }
 
 // Limit returns the most that r can ever have, if it needs this many bytes in all.

@@ -13,14 +13,12 @@ import (
 type waiter struct {
 	reservation *Reservation
 	bytes       int64
-	// arriving reports whether the body of the request is still arriving.
-	arriving bool
 	// done gets nil when the bytes are reserved, or an error.
 	done chan error
 }
 
 // isNew reports whether the work on the request has not begun.
-func (w *waiter) isNew() bool { return w.arriving || w.reservation.bytes == 0 }
+func (w *waiter) isNew() bool { return w.reservation.arriving || w.reservation.bytes == 0 }
 
 // compareWaiters orders requests whose work has begun before new ones, since they release their bytes only when it goes on; then by age.
 func compareWaiters(x, y *waiter) int {
@@ -39,7 +37,7 @@ func (b *Budget) serve() {
 	largeWaits := false
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
 		total := w.reservation.bytes + w.bytes
-		large := total > b.Ordinary() && !w.reservation.accepted
+		large := total > b.ordinary() && !w.reservation.accepted
 		if large && largeWaits || b.used+w.bytes > b.limitOf(w.reservation, total) {
 			largeWaits = largeWaits || large
 			return false

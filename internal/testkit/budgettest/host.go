@@ -23,7 +23,7 @@ type Extension struct {
 	Budget *memory.Budget
 }
 
-// MemoryBudget implements [memory.Provider].
+// MemoryBudget is the method that [memory.Of] looks for.
 func (e *Extension) MemoryBudget() *memory.Budget { return e.Budget }
 
 // Host is a host with these extensions.
