@@ -39,7 +39,7 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 		grpc.InTapHandle(server.begin),
 		experimental.BufferPool(server.pool),
 		grpc.ForceServerCodecV2(server),
-		grpc.StatsHandler(calls{server}),
+		grpc.StatsHandler(server),
 		grpc.ChainUnaryInterceptor(server.admitted), // after those of the server, such as authentication
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.MaxHeaderListSize(connections.MaxHeaderBytes),
@@ -48,11 +48,10 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 	}, nil
 }
 
-// call is one call. Its fields are set by the events of its stream, which are in one goroutine.
+// call is one call. The events of its stream, which are in one goroutine, set the message.
 type call struct {
-	arrival   *memory.Arrival
-	message   any
-	admission *admission
+	arrival *memory.Arrival
+	message any
 }
 
 type callKey struct{}
@@ -88,14 +87,9 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 	return context.WithValue(ctx, callKey{}, &call{arrival: request}), nil
 }
 
-// calls releases the admission of each message when its call has ended. gRPC unmarshals a message as soon as it has arrived, but calls
-// interceptors only if the client then ends its side of the stream.
-type calls struct{ *grpcServer }
-
-var _ stats.Handler = calls{}
-
-// HandleRPC is called with each event of a stream.
-func (s calls) HandleRPC(ctx context.Context, event stats.RPCStats) {
+// HandleRPC is called with each event of a stream. It releases the admission of a message when its call has ended. gRPC unmarshals a
+// message as soon as it has arrived, but calls interceptors only if the client then ends its side of the stream.
+func (s *grpcServer) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	c, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
 		return
@@ -103,42 +97,31 @@ func (s calls) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	switch event := event.(type) {
 	case *stats.InPayload:
 		c.arrival.End()
-		c.message, c.admission = event.Payload, s.take(event.Payload)
+		c.message = event.Payload
 	case *stats.End:
-		s.release(c.admission)
-		s.release(s.take(c.message)) // A client may send two messages, which gRPC refuses after both.
+		if found, admitted := s.admissions.LoadAndDelete(c.message); admitted {
+			a := found.(*admission)
+			a.reservation.Release()
+			s.pool.arriving.Add(a.received) // gRPC puts the buffers back soon, which subtracts them again.
+		}
 	}
 }
 
 // TagRPC, TagConn and HandleConn do nothing.
-func (calls) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
-func (calls) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-func (calls) HandleConn(context.Context, stats.ConnStats)                       {}
-
-// take returns the admission of a message and forgets it, or returns nil.
-func (s *grpcServer) take(message any) *admission {
-	found, _ := s.admissions.LoadAndDelete(message)
-	taken, _ := found.(*admission)
-	return taken
-}
-
-// release releases the memory of a message.
-func (s *grpcServer) release(a *admission) {
-	if a != nil {
-		a.reservation.Release()
-		s.pool.arriving.Add(a.received) // gRPC puts the buffers back soon, which subtracts them again.
-	}
-}
+func (*grpcServer) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*grpcServer) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (*grpcServer) HandleConn(context.Context, stats.ConnStats)                       {}
 
 // admitted passes a message on with its reservation, or returns the error of the codec.
 func (s *grpcServer) admitted(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	c, ok := ctx.Value(callKey{}).(*call)
-	if !ok || c.admission == nil {
+	found, ok := s.admissions.Load(request)
+	if !ok {
 		return next(ctx, request) // It is not an OTLP request.
 	}
-	if c.admission.err != nil {
-		_, status := s.refuse(ctx, c.admission.err)
+	a := found.(*admission)
+	if a.err != nil {
+		_, status := s.refuse(ctx, a.err)
 		return nil, status.Err()
 	}
-	return next(memory.NewContext(ctx, c.admission.reservation), request)
+	return next(memory.NewContext(ctx, a.reservation), request)
 }

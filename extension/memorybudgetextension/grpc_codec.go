@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/stats"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -22,13 +23,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
-// grpcServer has the hooks of a gRPC server. It is the codec as well.
+// grpcServer has the hooks of a gRPC server. It is the codec and the handler of events as well.
 type grpcServer struct {
 	*memoryBudget
 	pool *bufferPool
 	// next is the codec of pdata.
 	next encoding.CodecV2
-	// admissions passes the admission of each message from the codec to its call, see [calls]. The key is the message.
+	// admissions passes the admission of each message from the codec to its call, see HandleRPC. The key is the message.
 	admissions sync.Map
 }
 
@@ -40,7 +41,10 @@ type admission struct {
 	err      error
 }
 
-var _ encoding.CodecV2 = (*grpcServer)(nil)
+var (
+	_ encoding.CodecV2 = (*grpcServer)(nil)
+	_ stats.Handler    = (*grpcServer)(nil)
+)
 
 func newGRPCServer(m *memoryBudget) *grpcServer {
 	return &grpcServer{memoryBudget: m, pool: newBufferPool(m.budget), next: encoding.GetCodecV2(proto.Name)}
@@ -64,6 +68,9 @@ var signals = map[string]otlpwire.Signal{
 // that of a codec with the code Internal.
 func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 	if signal, known := signals[reflect.Indirect(reflect.ValueOf(v)).Type().Name()]; known {
+		if _, again := s.admissions.Load(v); again {
+			return nil // A client may send two messages in a call, which gRPC refuses after both.
+		}
 		received := receivedBytes(data)
 		s.pool.arriving.Add(-received) // It has arrived.
 		message, err := s.admit(signal, data, v)
@@ -115,7 +122,9 @@ func (s *grpcServer) open(data mem.BufferSlice) (plain []byte, message *memory.R
 	if message, err = s.budget.Reserve(context.Background(), copied); err != nil {
 		return nil, nil, err
 	}
-	whole := contiguous(data)
+	buffer := data.MaterializeToBuffer(mem.NopBufferPool{})
+	defer buffer.Free() // It is that of data, or garbage after the message.
+	whole := buffer.ReadOnlyData()
 	work, limit := message.Meter(context.Background(), copied), s.config.MaxInflatedMiB<<20
 	if bytes.HasPrefix(whole, []byte(snappyMagic)) {
 		plain, err = inflateSnappy(whole, limit, work)
@@ -131,14 +140,6 @@ func receivedBytes(data mem.BufferSlice) (bytes int64) {
 		bytes += int64(cap(buffer.ReadOnlyData()))
 	}
 	return bytes
-}
-
-// contiguous returns a message in one piece.
-func contiguous(data mem.BufferSlice) []byte {
-	if len(data) == 1 {
-		return data[0].ReadOnlyData()
-	}
-	return data.Materialize()
 }
 
 // snappyMagic begins the framing format of snappy, which gRPC uses. No message begins with it: there is no wire type 7.

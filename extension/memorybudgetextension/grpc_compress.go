@@ -27,7 +27,7 @@ func init() {
 // compresses at the fastest level.
 type compressor struct {
 	encoding.Compressor
-	writers *writers // none for snappy, which has no level
+	writers *sync.Pool // none for snappy, which has no level
 }
 
 // Decompress returns a reader of the message.
@@ -69,27 +69,21 @@ type resettable interface {
 	Reset(to io.Writer)
 }
 
-// writers are compressing writers that are not in use. gRPC offers no level, and its own gzip takes seven to ten times the CPU time of
+// writersOf has compressing writers that are not in use. gRPC offers no level, and its own gzip takes seven to ten times the CPU time of
 // level 1 here, which makes a profile a fifth larger.
-type writers struct{ sync.Pool }
-
-var writersOf = map[string]*writers{
-	"gzip": newWriters(func() resettable {
+var writersOf = map[string]*sync.Pool{
+	"gzip": {New: func() any {
 		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // The level is valid.
 		return w
-	}),
-	"zstd": newWriters(func() resettable {
+	}},
+	"zstd": {New: func() any {
 		w, _ := zstd.NewWriter(nil, append(slices.Clone(fastZstd), zstd.WithEncoderConcurrency(1))...) // The options are valid.
 		return w
-	}),
+	}},
 }
 
 // fastZstd is level 1, with the window that the Collector has for gRPC.
 var fastZstd = []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512 << 10), zstd.WithLowerEncoderMem(true)}
-
-func newWriters(create func() resettable) *writers {
-	return &writers{sync.Pool{New: func() any { return create() }}}
-}
 
 // Compress returns a writer that compresses a message at the fastest level. Its Close ends the message.
 func (c *compressor) Compress(to io.Writer) (io.WriteCloser, error) {
@@ -104,7 +98,7 @@ func (c *compressor) Compress(to io.Writer) (io.WriteCloser, error) {
 // messageWriter compresses one message.
 type messageWriter struct {
 	resettable
-	from *writers
+	from *sync.Pool
 }
 
 // Close ends the message. The writer must not be used afterwards: others use it.

@@ -15,18 +15,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
-// decompressLength is the length of the buffers into which gRPC reads from a compressor. The pool makes them a little larger, so that
-// [received.Read] recognizes them.
-const (
-	decompressLength = 32 << 10
-	compressedBytes  = decompressLength + 8
-)
-
-// smallestBuffer is the least size of a buffer. gRPC never puts smaller ones back.
-const smallestBuffer = 1 << 11
-
-// bufferExponents are the sizes of pooled buffers as powers of two.
-var bufferExponents = []uint8{11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
+// compressedBytes is the size of the buffers into which gRPC reads from a compressor. It asks for 32 KiB. The pool has larger ones, which
+// [received.Read] recognizes.
+const compressedBytes = 32<<10 + 8
 
 // bufferPool provides the buffers of gRPC for received bytes, and counts them. gRPC does not put back the buffers of canceled streams.
 // These count until the garbage collector frees them.
@@ -40,8 +31,6 @@ type bufferPool struct {
 	arriving atomic.Int64
 	// ending is held while requests end.
 	ending sync.Mutex
-	// compressed has buffers of compressedBytes.
-	compressed sync.Pool // of *[]byte
 	// counted has the buffers in use.
 	counted sync.Map // of weak.Pointer[[]byte] to runtime.Cleanup
 }
@@ -49,39 +38,20 @@ type bufferPool struct {
 var _ mem.BufferPool = (*bufferPool)(nil)
 
 func newBufferPool(budget *memory.Budget) *bufferPool {
-	pool, _ := mem.NewBinaryTieredBufferPool(bufferExponents...) // The exponents are constants: there is no error.
-	return &bufferPool{budget: budget, pool: pool, compressed: sync.Pool{New: func() any {
-		buffer := make([]byte, compressedBytes)
-		return &buffer
-	}}}
+	// A frame has at most 16 KiB. gRPC never puts buffers of 1 KiB or less back.
+	return &bufferPool{budget: budget, pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
 }
 
-// Get returns a buffer of length bytes. It waits for memory before that, see [memory.Budget.Count].
+// Get returns a buffer of length bytes, when there is memory for it, see [memory.Budget.Count]. Of a connection, one buffer waits at a time.
 func (p *bufferPool) Get(length int) *[]byte {
-	size := max(length, smallestBuffer)
-	p.count(int64(size))
-	var buffer *[]byte
-	if length == decompressLength {
-		buffer = p.compressed.Get().(*[]byte)
-	} else {
-		buffer = p.pool.Get(size)
-	}
-	p.count(int64(cap(*buffer) - size))
+	buffer := p.pool.Get(length)
+	p.count(int64(cap(*buffer)))
 	key := weak.Make(buffer)
-	p.counted.Store(key, runtime.AddCleanup(buffer, p.forget, dropped{key, int64(cap(*buffer))}))
-	*buffer = (*buffer)[:length]
+	p.counted.Store(key, runtime.AddCleanup(buffer, func(bytes int64) { // It was not put back.
+		p.counted.Delete(key)
+		p.count(-bytes)
+	}, int64(cap(*buffer))))
 	return buffer
-}
-
-// dropped is a buffer that was not put back.
-type dropped struct {
-	key   weak.Pointer[[]byte]
-	bytes int64
-}
-
-func (p *bufferPool) forget(d dropped) {
-	p.counted.Delete(d.key)
-	p.count(-d.bytes)
 }
 
 const (
@@ -115,9 +85,5 @@ func (p *bufferPool) Put(buffer *[]byte) {
 		cleanup.(runtime.Cleanup).Stop()
 		p.count(-int64(cap(*buffer)))
 	}
-	if cap(*buffer) == compressedBytes {
-		p.compressed.Put(buffer)
-	} else {
-		p.pool.Put(buffer)
-	}
+	p.pool.Put(buffer)
 }
