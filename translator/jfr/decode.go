@@ -4,23 +4,33 @@
 package jfr
 
 import (
+	"errors"
+	"fmt"
+
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // The classes of errors of [Decoder.Decode], for errors.Is. Both are permanent: the same recording never succeeds.
 var (
 	// ErrMalformed says that the recording violates the format.
-	ErrMalformed = reader.ErrMalformed
+	ErrMalformed = errors.New("malformed JFR recording")
 	// ErrTooLarge says that the recording exceeds a limit.
-	ErrTooLarge = reader.ErrTooLarge
+	ErrTooLarge = errors.New("JFR recording exceeds a limit")
 )
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+func tooLarge(what string, got, limit int) error {
+	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
+}
 
 // Decoder translates recordings to OTLP profiles. It is safe for concurrent use.
 type Decoder struct {
@@ -67,15 +77,7 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 	if err := t.readLabels(); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	read := int64(0)
-	t.chunks, err = reader.Read(data, &reader.Options{Limits: &t.opts.Limits, Kind: classKind, Need: func(total int64) error {
-		read = total
-		return t.meter.Need(total)
-	}})
-	if err == nil {
-		err = t.meter.Use(read)
-	}
-	if err != nil {
+	if err := t.readChunks(data); err != nil {
 		return pprofile.Profiles{}, err
 	}
 	if err := t.survey(); err != nil {

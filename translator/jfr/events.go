@@ -6,37 +6,30 @@ package jfr
 import (
 	"math"
 	"time"
-
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // readEvents collects the events of all chunks.
 func (t *decoding) readEvents() error {
 	for i, chunk := range t.chunks {
-		t.openChunk(chunk)
-		begin, _ := t.clock.time(chunk.StartTicks)
+		t.chunk = chunk
+		begin, _ := t.chunk.time(chunk.startTicks)
 		t.note(begin)
-		t.end = max(t.end, min(begin+min(chunk.DurationNanos, 1<<62), maxTime))
+		t.end = max(t.end, min(begin+min(chunk.durationNanos, 1<<62), maxTime))
 		t.number = int32(i)
-		events := chunk.Events()
-		for events.Next() {
-			if e := eventOf(events.Class); e.role >= executionSample {
-				t.addEvent(e, events.Values())
+		events := chunk.events()
+		for events.next() {
+			if events.class != nil && events.class.event.role >= executionSample {
+				t.addEvent(&events.class.event, events.fields())
 			}
 			if err := t.meter.Err(); err != nil {
 				return err
 			}
 		}
-		if err := events.Err(); err != nil {
+		if err := events.err; err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// openChunk begins a chunk.
-func (t *decoding) openChunk(c *reader.Chunk) {
-	t.chunk, t.clock = c, newClock(c)
 }
 
 // note extends the time range of the profiles to include a time in nanoseconds.
@@ -46,11 +39,11 @@ func (t *decoding) note(time uint64) {
 }
 
 // addEvent adds an event to the lists of its kinds.
-func (t *decoding) addEvent(e *eventType, v *reader.Values) {
-	s := t.settingsAt(v[reader.StartTime])
+func (t *decoding) addEvent(e *eventType, v *fields) {
+	s := t.settingsAt(v[fieldStartTime])
 	o := observation{
-		ticks: v[reader.StartTime], thread: v[reader.Thread], stack: v[reader.Stack], state: v[reader.State],
-		context: spanContext{v[reader.ContextID], v[reader.SpanID], v[reader.SpanName], v[reader.TraceHigh], v[reader.TraceLow]},
+		ticks: v[fieldStartTime], thread: v[fieldThread], stack: v[fieldStack], state: v[fieldState],
+		context: spanContext{v[fieldContextID], v[fieldSpanID], v[fieldSpanName], v[fieldTraceHigh], v[fieldTraceLow]},
 	}
 	t.locate(&o)
 	t.stats.Samples++
@@ -67,22 +60,22 @@ func (t *decoding) addEvent(e *eventType, v *reader.Values) {
 			t.addTime(kindWall, &o, 1, s.wallPeriod())
 		}
 	case cpuTimeSample:
-		t.addTime(kindCPU, &o, 1, time.Duration(t.clock.duration(v[reader.SamplingPeriod])))
+		t.addTime(kindCPU, &o, 1, time.Duration(t.chunk.duration(v[fieldSamplingPeriod])))
 	case wallClockSample:
 		if s.event == eventWall && string(t.stateName(o.state)) == stateRunnable {
-			t.addTime(kindCPU, &o, v[reader.Samples], s.execution)
+			t.addTime(kindCPU, &o, v[fieldSamples], s.execution)
 		}
-		t.addTime(kindWall, &o, v[reader.Samples], s.wallPeriod())
+		t.addTime(kindWall, &o, v[fieldSamples], s.wallPeriod())
 	case nativeMethodSample:
 		t.addTime(kindWall, &o, 1, s.native)
 	case datadogCPUSample:
-		t.addTime(kindCPU, &o, max(v[reader.Weight], 1), s.execution)
+		t.addTime(kindCPU, &o, max(v[fieldWeight], 1), s.execution)
 	case datadogWallSample:
-		t.addTime(kindWall, &o, max(v[reader.Weight], 1), s.native)
+		t.addTime(kindWall, &o, max(v[fieldWeight], 1), s.native)
 	case value:
 		amount := uint64(1)
-		if e.value == reader.Duration {
-			amount = t.clock.duration(v[reader.Duration])
+		if e.value == fieldDuration {
+			amount = t.chunk.duration(v[fieldDuration])
 		} else if e.value != 0 {
 			amount = v[e.value]
 		}

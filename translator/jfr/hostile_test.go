@@ -109,13 +109,13 @@ func TestHostile(t *testing.T) {
 		"frames of a stack": {
 			withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassStackTrace, 1, 1, 0, most) }), ErrMalformed, "4294967295 values",
 		},
-		"frames without fields": {changed(func(r *jfrtest.Recording) { class(r, jfrtest.ClassStackFrame).Fields = nil }), ErrMalformed, "has no fields"},
+		"frames without fields": {changed(func(r *jfrtest.Recording) { classOf(r, jfrtest.ClassStackFrame).Fields = nil }), ErrMalformed, "has no fields"},
 		"a class that is missing": {
 			changed(func(r *jfrtest.Recording) { r.Classes = slices.Delete(r.Classes, 6, 7) }), ErrMalformed, "(missing)",
 		},
 		"many fields": {
 			changed(func(r *jfrtest.Recording) {
-				c := class(r, jfrtest.ClassMalloc)
+				c := classOf(r, jfrtest.ClassMalloc)
 				c.Fields = slices.Repeat(c.Fields, 100)
 			}), ErrTooLarge, "fields of a class: 257",
 		},
@@ -144,7 +144,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-func class(r *jfrtest.Recording, id int) *jfrtest.Class {
+func classOf(r *jfrtest.Recording, id int) *jfrtest.Class {
 	return &r.Classes[slices.IndexFunc(r.Classes, func(c jfrtest.Class) bool { return c.ID == id })]
 }
 

@@ -3,12 +3,6 @@
 
 package jfr
 
-import (
-	"slices"
-
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
-)
-
 // kind is a kind of profile: one kind of event with its values.
 type kind int
 
@@ -99,46 +93,31 @@ const (
 	numRoles
 )
 
-// eventType is a type of events.
+// eventType is what the decoder does with a type of events.
 type eventType struct {
-	name string
 	role role
 	kind kind
 	// value is the field with the value. Without it each event counts 1.
-	value reader.Field
+	value knownField
 }
 
-// eventTypes has the types of events that the decoder reads. The Kind of their classes is the index here plus one. Events of all other
-// types are skipped, and counted by name.
-var eventTypes = []eventType{
-	{name: "jdk.ActiveSetting", role: setting},
-	{name: "otel.ContextAttached", role: attached},
-	{name: "io.opentelemetry.context.Scope", role: scoped},
-	{name: "datadog.Scope", role: scoped},
-	{name: "jdk.ExecutionSample", role: executionSample},
-	{name: "jdk.CPUTimeSample", role: cpuTimeSample},
-	{name: "profiler.WallClockSample", role: wallClockSample},
-	{name: "jdk.NativeMethodSample", role: nativeMethodSample},
-	{name: "datadog.ExecutionSample", role: datadogCPUSample},
-	{name: "datadog.MethodSample", role: datadogWallSample},
-	{"jdk.ObjectAllocationInNewTLAB", value, kindInNewTLAB, reader.TLABSize},
-	{"jdk.ObjectAllocationOutsideTLAB", value, kindOutsideTLAB, reader.AllocationSize},
-	{"jdk.ObjectAllocationSample", value, kindAllocationSample, reader.Weight},
-	{"profiler.LiveObject", value, kindLive, 0},
-	{"profiler.Malloc", value, kindMalloc, reader.Size},
-	{"jdk.JavaMonitorEnter", value, kindLock, reader.Duration},
-	{"jdk.ThreadPark", value, kindPark, reader.Duration},
-}
-
-// classKind returns the Kind of a class with this name.
-func classKind(name string) int {
-	return 1 + slices.IndexFunc(eventTypes, func(e eventType) bool { return e.name == name })
-}
-
-// eventOf returns the type of the events of a class.
-func eventOf(class *reader.Class) *eventType {
-	if class == nil || class.Kind == 0 {
-		return &eventType{}
-	}
-	return &eventTypes[class.Kind-1]
+// eventTypes has the types of events that the decoder reads. Events of all other types are skipped, and counted by name.
+var eventTypes = map[string]eventType{
+	"jdk.ActiveSetting":               {role: setting},
+	"otel.ContextAttached":            {role: attached},
+	"io.opentelemetry.context.Scope":  {role: scoped},
+	"datadog.Scope":                   {role: scoped},
+	"jdk.ExecutionSample":             {role: executionSample},
+	"jdk.CPUTimeSample":               {role: cpuTimeSample},
+	"profiler.WallClockSample":        {role: wallClockSample},
+	"jdk.NativeMethodSample":          {role: nativeMethodSample},
+	"datadog.ExecutionSample":         {role: datadogCPUSample},
+	"datadog.MethodSample":            {role: datadogWallSample},
+	"jdk.ObjectAllocationInNewTLAB":   {value, kindInNewTLAB, fieldTLABSize},
+	"jdk.ObjectAllocationOutsideTLAB": {value, kindOutsideTLAB, fieldAllocationSize},
+	"jdk.ObjectAllocationSample":      {value, kindAllocationSample, fieldWeight},
+	"profiler.LiveObject":             {value, kindLive, 0},
+	"profiler.Malloc":                 {value, kindMalloc, fieldSize},
+	"jdk.JavaMonitorEnter":            {value, kindLock, fieldDuration},
+	"jdk.ThreadPark":                  {value, kindPark, fieldDuration},
 }

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -82,7 +81,7 @@ func (t *decoding) readLabels() error {
 		}
 		if number == snapshotStrings {
 			if len(content) > pprof.MaxStringBytes {
-				return reader.TooLarge("bytes of a string of the labels", len(content), pprof.MaxStringBytes)
+				return tooLarge("bytes of a string of the labels", len(content), pprof.MaxStringBytes)
 			}
 			t.labels.strings[key] = content
 			return nil
@@ -99,7 +98,7 @@ func (c *labelContext) read(content []byte) error {
 			return nil
 		}
 		if len(c.labels) == maxLabels {
-			return reader.TooLarge("labels of a context", maxLabels+1, maxLabels)
+			return tooLarge("labels of a context", maxLabels+1, maxLabels)
 		}
 		key, value, _, err := readEntry(entry)
 		c.labels = append(c.labels, [2]uint64{key, value})
@@ -151,5 +150,5 @@ func eachField(message []byte, f func(number protowire.Number, bytes []byte, var
 }
 
 func malformedLabels(n int) error {
-	return reader.Malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
+	return malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
 }

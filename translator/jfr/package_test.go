@@ -150,7 +150,7 @@ func TestMemory(t *testing.T) {
 		},
 		"classes": func(r *jfrtest.Recording) {
 			for i := range 5000 {
-				r.Classes = append(r.Classes, jfrtest.Class{ID: 1000 + i, Name: "n" + string(rune('a'+i)), Fields: class(r, jfrtest.ClassMalloc).Fields})
+				r.Classes = append(r.Classes, jfrtest.Class{ID: 1000 + i, Name: "n" + string(rune('a'+i)), Fields: classOf(r, jfrtest.ClassMalloc).Fields})
 			}
 		},
 		"fields": func(r *jfrtest.Recording) {
@@ -195,9 +195,9 @@ func translatingWith(options Options, recording, labels []byte) memorytest.Work 
 func FuzzDecode(f *testing.F) {
 	f.Add(jfrtest.Example().Bytes(), jfrtest.Labels())
 	f.Add(append(jfrtest.New().Bytes(), jfrtest.Example().Bytes()...), []byte{})
-	f.Add(changed(func(r *jfrtest.Recording) { class(r, jfrtest.ClassStackTrace).Fields[1].Name = "elements" }), []byte{10, 0})
+	f.Add(changed(func(r *jfrtest.Recording) { classOf(r, jfrtest.ClassStackTrace).Fields[1].Name = "elements" }), []byte{10, 0})
 	f.Add(changed(func(r *jfrtest.Recording) {
-		c := class(r, jfrtest.ClassExecutionSample)
+		c := classOf(r, jfrtest.ClassExecutionSample)
 		c.Fields = append(c.Fields, jfrtest.Field{Name: "more", Class: jfrtest.ClassStackFrame, Array: true})
 		r.RawEvent(jfrtest.ClassExecutionSample, numbers(1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4))
 	}), jfrtest.Labels())

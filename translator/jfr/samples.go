@@ -10,7 +10,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // maxTime is the latest time of an event, plus one.
@@ -48,7 +47,7 @@ const (
 // locate finds the time and the scope of an observation.
 func (t *decoding) locate(o *observation) {
 	var ok bool
-	if o.time, ok = t.clock.time(o.ticks); !ok {
+	if o.time, ok = t.chunk.time(o.ticks); !ok {
 		t.stats.Repairs.InvalidTimes++
 	}
 	if len(t.scopes.changes) > 0 {
@@ -106,34 +105,34 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 
 // threadAttributes returns the sorted indices of the attributes of a thread, or nil if the thread is not in the recording.
 func (t *decoding) threadAttributes(id uint64) []int32 {
-	constant := t.chunk.Constant(reader.Threads, id)
+	constant := t.chunk.constant(poolThreads, id)
 	if constant == nil {
 		return nil
 	}
-	if constant.Index != 0 {
-		return t.threads[constant.Index-1]
+	if constant.index != 0 {
+		return t.threads[constant.index-1]
 	}
 	if !t.need(3*dictionary.AttributeBytes+threadBytes) || !t.use(threadBytes) {
 		return nil
 	}
-	thread := t.chunk.Values(reader.Threads, constant)
+	thread := t.chunk.fields(poolThreads, constant)
 	attributes := make([]int32, 0, 3)
-	if id := thread[reader.JavaThreadID]; id != 0 {
+	if id := thread[fieldJavaThreadID]; id != 0 {
 		attributes = append(attributes, t.dict.IntAttribute(t.dict.String(semconv.ThreadID), 0, int64(id)))
 	}
-	if id := thread[reader.OSThreadID]; id != 0 {
+	if id := thread[fieldOSThreadID]; id != 0 {
 		attributes = append(attributes, t.dict.IntAttribute(t.dict.String(semconv.ThreadOSID), 0, int64(id)))
 	}
 	t.text = t.text[:0]
-	if t.appendText(thread[reader.JavaName]); len(t.text) == 0 {
-		t.appendText(thread[reader.OSName])
+	if t.appendText(thread[fieldJavaName]); len(t.text) == 0 {
+		t.appendText(thread[fieldOSName])
 	}
 	if len(t.text) > 0 {
 		attributes = append(attributes, t.dict.StringBytesAttribute(t.dict.String(semconv.ThreadName), 0, t.valid(t.text)))
 	}
 	t.threads = append(t.threads, dictionary.SortSet(attributes, 0))
-	constant.Index = int32(len(t.threads))
-	return t.threads[constant.Index-1]
+	constant.index = int32(len(t.threads))
+	return t.threads[constant.index-1]
 }
 
 // Names of states.
@@ -147,15 +146,15 @@ const (
 
 // stateName returns the name of the state of a thread. It cuts long names. The result is valid until the next call.
 func (t *decoding) stateName(id uint64) []byte {
-	if constant := t.chunk.Constant(reader.States, id); constant != nil {
-		return t.shortText(t.chunk.Values(reader.States, constant)[reader.Name])
+	if constant := t.chunk.constant(poolStates, id); constant != nil {
+		return t.shortText(t.chunk.fields(poolStates, constant)[fieldName])
 	}
 	return nil
 }
 
 // addState adds the state of the thread to the attributes of the sample.
 func (t *decoding) addState(id uint64) {
-	state := t.named(reader.States, id, func(name []byte) int32 {
+	state := t.named(poolStates, id, func(name []byte) int32 {
 		return t.dict.StringBytesAttribute(t.dict.String(semconv.ThreadState), 0, name)
 	})
 	if state != 0 {
@@ -164,17 +163,17 @@ func (t *decoding) addState(id uint64) {
 }
 
 // named returns the attribute that stands for a constant, or 0 for none. attribute returns it for the name of the constant, once.
-func (t *decoding) named(which reader.Pool, id uint64, attribute func(name []byte) int32) int32 {
-	constant := t.chunk.Constant(which, id)
+func (t *decoding) named(which poolID, id uint64, attribute func(name []byte) int32) int32 {
+	constant := t.chunk.constant(which, id)
 	if constant == nil {
 		return 0
 	}
-	if constant.Index == 0 && t.need(dictionary.AttributeBytes) {
-		constant.Index = -1
+	if constant.index == 0 && t.need(dictionary.AttributeBytes) {
+		constant.index = -1
 		t.text = t.text[:0]
-		if t.appendText(t.chunk.Values(which, constant)[reader.Name]); len(t.text) > 0 {
-			constant.Index = cmp.Or(attribute(t.valid(t.text)), -1)
+		if t.appendText(t.chunk.fields(which, constant)[fieldName]); len(t.text) > 0 {
+			constant.index = cmp.Or(attribute(t.valid(t.text)), -1)
 		}
 	}
-	return max(constant.Index, 0)
+	return max(constant.index, 0)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // scope is a time in which a thread works on a span.
@@ -34,21 +33,21 @@ type scopes struct {
 const scopeBytes = 3 * 3 * 48
 
 // addScope adds the scope of an event. An event of Datadog can have its ids as numbers.
-func (t *decoding) addScope(r role, v *reader.Values) {
+func (t *decoding) addScope(r role, v *fields) {
 	if !t.use(scopeBytes) {
 		return
 	}
-	s := scope{thread: v[reader.Thread], end: untilNext}
-	s.start, _ = t.clock.time(v[reader.StartTime])
+	s := scope{thread: v[fieldThread], end: untilNext}
+	s.start, _ = t.chunk.time(v[fieldStartTime])
 	if r == scoped {
-		s.end = s.start + t.clock.duration(v[reader.Duration])
+		s.end = s.start + t.chunk.duration(v[fieldDuration])
 	}
-	if v[reader.TraceText] != 0 {
-		trace := string(t.shortText(v[reader.TraceText]))
-		s.link, _ = spanlink.Parse(trace, string(t.shortText(v[reader.SpanText])), false)
-	} else if v[reader.TraceLow] != 0 {
-		binary.BigEndian.PutUint64(s.link.TraceID[8:], v[reader.TraceLow])
-		binary.BigEndian.PutUint64(s.link.SpanID[:], v[reader.SpanID])
+	if v[fieldTraceText] != 0 {
+		trace := string(t.shortText(v[fieldTraceText]))
+		s.link, _ = spanlink.Parse(trace, string(t.shortText(v[fieldSpanText])), false)
+	} else if v[fieldTraceLow] != 0 {
+		binary.BigEndian.PutUint64(s.link.TraceID[8:], v[fieldTraceLow])
+		binary.BigEndian.PutUint64(s.link.SpanID[:], v[fieldSpanID])
 	}
 	t.scopes.all = append(t.scopes.all, s)
 }

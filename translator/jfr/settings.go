@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // settings are the settings of the recorder for one chunk, or for the part of it that begins when one of them changes. Their zero
@@ -39,13 +37,13 @@ func (s *settings) samplesBoth() bool { return s.wall > 0 && s.event != eventWal
 func (s *settings) wallPeriod() time.Duration { return cmp.Or(s.wall, s.execution) }
 
 // addSetting notes the setting of an event. One that the chunk did not have is for all of the chunk, others are from their time on.
-func (t *decoding) addSetting(v *reader.Values) {
+func (t *decoding) addSetting(v *fields) {
 	last := &t.settings[len(t.settings)-1]
 	next := *last
 	t.readSetting(&next, v)
 	merged := *last
 	merged.inherit(&next)
-	if from := v[reader.StartTime]; merged == next || from <= last.from {
+	if from := v[fieldStartTime]; merged == next || from <= last.from {
 		*last = next
 	} else if t.meter.Use(settingsBytes) == nil {
 		next.from = from
@@ -62,10 +60,13 @@ func (t *decoding) settingsAt(ticks uint64) *settings {
 
 // readSetting sets the setting of an event, if samples depend on it. A period that is not a time, such as everyChunk, is not known: the
 // JDK writes it for events that are off.
-func (t *decoding) readSetting(s *settings, v *reader.Values) {
-	of := eventOf(t.chunk.Class(v[reader.ID])).role
-	name := string(t.shortText(v[reader.Name]))
-	value := string(t.shortText(v[reader.Value]))
+func (t *decoding) readSetting(s *settings, v *fields) {
+	var of role
+	if class := t.chunk.classes[v[fieldID]]; class != nil {
+		of = class.event.role
+	}
+	name := string(t.shortText(v[fieldName]))
+	value := string(t.shortText(v[fieldValue]))
 	switch {
 	case name == "event":
 		s.event = value

@@ -9,13 +9,12 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // stack returns the dictionary index of a stack, and whether the profiler truncated the stack. An event of the JDK at the start of a
 // chunk can refer to a stack that only the chunk before has.
 func (t *decoding) stack(id uint64) (index int32, truncated bool) {
-	if constant := t.chunk.Constant(reader.Stacks, id); constant != nil {
+	if constant := t.chunk.constant(poolStacks, id); constant != nil {
 		return t.stackOf(constant)
 	}
 	if id != 0 && t.number > 0 && follows(t.chunk, t.chunks[t.number-1]) {
@@ -26,7 +25,7 @@ func (t *decoding) stack(id uint64) (index int32, truncated bool) {
 			t.chunk = chunk
 			t.number++
 		}()
-		if constant := t.chunk.Constant(reader.Stacks, id); constant != nil {
+		if constant := t.chunk.constant(poolStacks, id); constant != nil {
 			return t.stackOf(constant)
 		}
 	}
@@ -35,36 +34,36 @@ func (t *decoding) stack(id uint64) (index int32, truncated bool) {
 }
 
 // follows reports whether a process wrote a chunk right after another one. The chunks of a file can be of several processes.
-func follows(c, before *reader.Chunk) bool {
-	gap := int64(c.StartNanos - before.StartNanos - before.DurationNanos)
-	return c.TicksPerSecond == before.TicksPerSecond && -second < gap && gap < second
+func follows(c, before *chunk) bool {
+	gap := int64(c.startNanos - before.startNanos - before.durationNanos)
+	return c.ticksPerSecond == before.ticksPerSecond && -second < gap && gap < second
 }
 
 // stackOf returns the dictionary index of a stack of the chunk. The index of its constant is that in the dictionary plus one, and
 // negative for a truncated stack.
-func (t *decoding) stackOf(constant *reader.Constant) (index int32, truncated bool) {
-	if constant.Index == 0 {
-		stack := t.chunk.Values(reader.Stacks, constant)
-		truncated := stack[reader.Truncated] != 0
-		if constant.Index = t.addStack(t.chunk.Frames(stack)) + 1; truncated {
-			constant.Index = -constant.Index
+func (t *decoding) stackOf(constant *constant) (index int32, truncated bool) {
+	if constant.index == 0 {
+		stack := t.chunk.fields(poolStacks, constant)
+		truncated := stack[fieldTruncated] != 0
+		if constant.index = t.addStack(t.chunk.frames(stack)) + 1; truncated {
+			constant.index = -constant.index
 		}
 	}
-	if constant.Index < 0 {
-		return -constant.Index - 1, true
+	if constant.index < 0 {
+		return -constant.index - 1, true
 	}
-	return constant.Index - 1, false
+	return constant.index - 1, false
 }
 
-func (t *decoding) addStack(frames *reader.Frames) int32 {
-	if !t.need(stackSizes.Bytes(0, 0) + int64(frames.Len)*frameSizes.Bytes(2, 2)) {
+func (t *decoding) addStack(frames *frames) int32 {
+	if !t.need(stackSizes.Bytes(0, 0) + int64(frames.len)*frameSizes.Bytes(2, 2)) {
 		return 0
 	}
-	locations := t.dict.NextStack(frames.Len)
+	locations := t.dict.NextStack(frames.len)
 	for i := range locations {
-		locations[i] = t.location(frames.Next())
+		locations[i] = t.location(frames.next())
 	}
-	return t.dict.AddNextStack(frames.Len)
+	return t.dict.AddNextStack(frames.len)
 }
 
 // The largest numbers of entries that a stack and a frame add to the dictionary.
@@ -90,7 +89,7 @@ func (t *decoding) location(method, line, frameType uint64) int32 {
 	entry := &t.frames[(method<<20^line)*0x9e3779b97f4a7c15>>(64-frameBits)]
 	if entry.location == 0 || entry.method != method || entry.line != line || entry.frameType != frameType || entry.chunk != t.number {
 		lines := [1]dictionary.Line{{Function: t.function(method), Line: max(int64(int32(line)), 0)}}
-		attributes := [1]int32{t.named(reader.FrameTypes, frameType, t.frameType)}
+		attributes := [1]int32{t.named(poolFrameTypes, frameType, t.frameType)}
 		set := attributes[:min(attributes[0], 1)] // 0 is none.
 		*entry = frameEntry{method, line, frameType, t.number, t.dict.Location(dictionary.Location{}, lines[:], set) + 1}
 	}
@@ -103,19 +102,19 @@ const unknownMethod = "[unknown]"
 // function returns the dictionary index of the function of a method. The name of the function is the class, a dot and the name of the
 // method. Native functions have a library in place of the class, or nothing.
 func (t *decoding) function(id uint64) int32 {
-	constant := t.chunk.Constant(reader.Methods, id)
+	constant := t.chunk.constant(poolMethods, id)
 	if constant == nil {
 		t.stats.Repairs.NoFunction++
 		return t.dict.Function(dictionary.Function{Name: t.dict.String(unknownMethod)})
 	}
-	if constant.Index != 0 {
-		return constant.Index - 1
+	if constant.index != 0 {
+		return constant.index - 1
 	}
-	method := t.chunk.Values(reader.Methods, constant)
-	of, name := method[reader.Type], method[reader.Name]
+	method := t.chunk.fields(poolMethods, constant)
+	of, name := method[fieldType], method[fieldName]
 	t.text = t.text[:0]
-	if class := t.chunk.Constant(reader.Classes, of); class != nil {
-		t.appendSymbol(t.chunk.Values(reader.Classes, class)[reader.Name])
+	if class := t.chunk.constant(poolClasses, of); class != nil {
+		t.appendSymbol(t.chunk.fields(poolClasses, class)[fieldName])
 	}
 	class := len(t.text)
 	if class > 0 {
@@ -135,27 +134,27 @@ func (t *decoding) function(id uint64) int32 {
 		text = t.names.Name(text)
 	}
 	index := t.dict.Function(dictionary.Function{Name: t.dict.StringBytes(t.valid(text))})
-	constant.Index = index + 1
+	constant.index = index + 1
 	return index
 }
 
 func (t *decoding) appendSymbol(id uint64) {
-	if symbol := t.chunk.Constant(reader.Symbols, id); symbol != nil {
-		t.appendText(t.chunk.Values(reader.Symbols, symbol)[reader.Name])
+	if symbol := t.chunk.constant(poolSymbols, id); symbol != nil {
+		t.appendText(t.chunk.fields(poolSymbols, symbol)[fieldName])
 	}
 }
 
 // appendText appends a text of the chunk to t.text, if there is memory: twice for the buffer, once in the dictionary, and once to
 // normalize a name.
 func (t *decoding) appendText(at uint64) {
-	if n := t.chunk.TextBytes(at); t.spendText(n) && t.need(4*int64(n)) {
-		t.text = t.chunk.AppendText(t.text, at, n)
+	if n := t.chunk.textBytes(at); t.spendText(n) && t.need(4*int64(n)) {
+		t.text = t.chunk.appendTextAt(t.text, at, n)
 	}
 }
 
 // shortText returns the beginning of a text of the chunk. It is valid until the next call.
 func (t *decoding) shortText(at uint64) []byte {
-	t.text = t.chunk.AppendText(t.text[:0], at, 64)
+	t.text = t.chunk.appendTextAt(t.text[:0], at, 64)
 	return t.text
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // decoding is the working memory of one translation. The next translation uses it again.
@@ -22,7 +21,7 @@ type decoding struct {
 
 	inflated, inflatedLabels []byte
 
-	chunks []*reader.Chunk
+	chunks []*chunk
 	// settings are those of the chunks, in order. firstSettings has the index of the first ones of each chunk, and their number. counts
 	// are the numbers of events of all chunks, by role.
 	settings      []settings
@@ -39,10 +38,9 @@ type decoding struct {
 	// periods are the first times between two samples. 0 means that they are not known.
 	periods [numKinds]time.Duration
 
-	// chunk is the current chunk, number its number, and clock its clock.
-	chunk  *reader.Chunk
+	// chunk is the current chunk, number its number.
+	chunk  *chunk
 	number int32
-	clock  clock
 	// last is the state of the previous execution sample, and its result of clocksOf.
 	last struct {
 		settings  *settings
@@ -103,7 +101,7 @@ func (t *decoding) use(bytes int64) bool { return t.need(bytes) && t.meter.Use(b
 func (t *decoding) spendText(bytes int) bool {
 	t.textBytes += int64(bytes)
 	if limit := t.opts.Limits.InflatedBytes; t.textBytes > int64(limit) {
-		t.meter.Fail(reader.TooLarge("bytes of text in functions and attributes", int(t.textBytes), limit))
+		t.meter.Fail(tooLarge("bytes of text in functions and attributes", int(t.textBytes), limit))
 	}
 	return t.meter.Err() == nil
 }

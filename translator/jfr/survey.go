@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // survey counts the events of all chunks, reads their settings, and finds when threads worked on which span. Both can be written after
@@ -22,28 +21,28 @@ func (t *decoding) survey() error {
 	skippedTypes := map[string]int{}
 	var values [numKinds]int
 	for _, chunk := range t.chunks {
-		t.openChunk(chunk)
+		t.chunk = chunk
 		t.firstSettings = append(t.firstSettings, len(t.settings))
 		t.settings = append(t.settings, settings{})
-		events := chunk.Events()
-		for events.Next() && t.meter.Err() == nil {
-			if events.Class == nil {
+		events := chunk.events()
+		for events.next() && t.meter.Err() == nil {
+			if events.class == nil {
 				continue
 			}
-			e := eventOf(events.Class)
+			e := events.class.event
 			t.counts[e.role]++
 			switch e.role {
 			case skipped:
-				skippedTypes[events.Class.Name]++
+				skippedTypes[events.class.name]++
 			case setting:
-				t.addSetting(events.Values())
+				t.addSetting(events.fields())
 			case attached, scoped:
-				t.addScope(e.role, events.Values())
+				t.addScope(e.role, events.fields())
 			case value:
 				values[e.kind]++
 			}
 		}
-		if err := events.Err(); err != nil {
+		if err := events.err; err != nil {
 			return err
 		}
 	}
@@ -66,7 +65,7 @@ func (t *decoding) plan(expected [numKinds]int) error {
 		values += k.columns() * expected[k]
 	}
 	if limit := t.opts.Limits.Samples; values > limit {
-		return reader.TooLarge("samples", values, limit)
+		return tooLarge("samples", values, limit)
 	}
 	if t.counts[cpuTimeSample] > 0 || slices.ContainsFunc(t.settings, func(s settings) bool { return s.event == eventWall || s.samplesBoth() }) {
 		expected[kindCPU], expected[kindWall] = samples, samples // Some samples are of both, and count once towards the limit.

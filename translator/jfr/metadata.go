@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reader
+package jfr
 
 import (
 	"math"
@@ -21,12 +21,11 @@ const (
 
 // readMetadata reads the classes of the chunk. They are a tree of elements, each before its children. So a field belongs to the last
 // class before it.
-func (r *reader) readMetadata(pos int) {
+func (r *chunkReader) readMetadata(pos int) {
 	r.pos = pos
 	r.skipLongs(5) // size, type, start, duration, id
 	r.readStrings()
-	r.chunk.classes = map[uint64]*Class{}
-	r.classes = r.classes[:0]
+	r.classes = map[uint64]*class{}
 	for left := int64(1); left > 0 && r.err == nil; left-- {
 		at := r.pos
 		e := r.element()
@@ -38,19 +37,19 @@ func (r *reader) readMetadata(pos int) {
 			r.addField(at, &e)
 		}
 	}
-	for _, class := range r.classes {
+	for _, class := range r.ordered {
 		r.resolve(class)
 	}
 }
 
 // readStrings reads the strings to which the elements refer.
-func (r *reader) readStrings() {
+func (r *chunkReader) readStrings() {
 	n := r.count("strings")
 	first := r.pos
 	for i := 0; i < n && r.err == nil; i++ {
 		r.skipText()
 	}
-	if !r.need(stringBytes*int64(n) + textFactor*int64(r.pos-first)) {
+	if !r.use(stringBytes*int64(n) + textFactor*int64(r.pos-first)) {
 		return
 	}
 	r.pos = first
@@ -73,7 +72,7 @@ type element struct {
 	pool, array           bool
 }
 
-func (r *reader) element() (e element) {
+func (r *chunkReader) element() (e element) {
 	e.kind = r.string()
 	for n := r.count("attributes of an element"); n > 0 && r.err == nil; n-- {
 		key, value := r.string(), r.string()
@@ -94,7 +93,7 @@ func (r *reader) element() (e element) {
 }
 
 // string reads a reference to a string.
-func (r *reader) string() string {
+func (r *chunkReader) string() string {
 	at := r.pos
 	i := r.long()
 	if i >= uint64(len(r.strings)) {
@@ -104,56 +103,56 @@ func (r *reader) string() string {
 	return r.strings[i]
 }
 
-func (r *reader) addClass(at int, e *element) {
+func (r *chunkReader) addClass(at int, e *element) {
 	id, err := strconv.ParseUint(e.id, 10, 63)
 	if err != nil || e.name == "" {
 		r.fail(at, "a class has the id %.32q and the name %.64q", e.id, e.name)
 	}
-	if r.err != nil || !r.need(classBytes) {
+	if r.err != nil || !r.use(classBytes) {
 		return
 	}
-	class := &Class{Name: e.name, Kind: r.opts.Kind(e.name)}
-	r.chunk.classes[id] = class
-	r.classes = append(r.classes, class)
+	class := &class{name: e.name, event: eventTypes[e.name]}
+	r.classes[id] = class
+	r.ordered = append(r.ordered, class)
 }
 
-func (r *reader) addField(at int, e *element) {
+func (r *chunkReader) addField(at int, e *element) {
 	id, err := strconv.ParseUint(e.class, 10, 63)
-	if err != nil || e.name == "" || len(r.classes) == 0 {
+	if err != nil || e.name == "" || len(r.ordered) == 0 {
 		r.fail(at, "a field has the class %.32q and the name %.64q", e.class, e.name)
 	}
-	if r.err != nil || !r.need(fieldBytes) {
+	if r.err != nil || !r.use(fieldBytes) {
 		return
 	}
-	class := r.classes[len(r.classes)-1]
+	class := r.ordered[len(r.ordered)-1]
 	if len(class.fields) == maxFields {
 		r.tooLarge("fields of a class", maxFields+1, maxFields)
 		return
 	}
-	class.fields = append(class.fields, field{id: id, pool: e.pool, array: e.array, field: fieldNames[e.name]})
+	class.fields = append(class.fields, field{id: id, pool: e.pool, array: e.array, known: fieldNames[e.name]})
 }
 
 // resolve finds the classes of the fields, and how they are written.
-func (r *reader) resolve(class *Class) {
+func (r *chunkReader) resolve(class *class) {
 	class.longs = len(class.fields)
 	for i := range class.fields {
 		f := &class.fields[i]
-		if f.class = r.chunk.classes[f.id]; f.class == nil {
+		if f.class = r.classes[f.id]; f.class == nil {
 			f.class = &missingClass
 		}
-		switch f.form = forms[f.class.Name]; {
+		switch f.form = forms[f.class.name]; {
 		case f.pool:
-			f.form = varint
-		case f.form == text && f.field == TraceLow:
-			f.field = TraceText
-		case f.form == text && f.field == SpanID:
-			f.field = SpanText
+			f.form = formVarint
+		case f.form == formText && f.known == fieldTraceLow:
+			f.known = fieldTraceText
+		case f.form == formText && f.known == fieldSpanID:
+			f.known = fieldSpanText
 		}
-		if f.form != varint || f.array {
+		if f.form != formVarint || f.array {
 			class.longs = 0
 		}
 	}
 }
 
 // missingClass is the class of fields whose class is not in the metadata. It has no fields, so no object of it can be read.
-var missingClass = Class{Name: "(missing)"}
+var missingClass = class{name: "(missing)"}

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reader
+package jfr
 
 import (
 	"fmt"
@@ -27,14 +27,14 @@ type cursor struct {
 // fail sets the error, unless there is one. pos is the position in the chunk.
 func (c *cursor) fail(pos int, format string, args ...any) {
 	if c.err == nil {
-		c.err = Malformed("at byte %d: %s", c.start+pos, fmt.Sprintf(format, args...))
+		c.err = malformed("at byte %d: %s", c.start+pos, fmt.Sprintf(format, args...))
 	}
 	c.pos = len(c.data)
 }
 
 func (c *cursor) tooLarge(what string, got, limit int) {
 	if c.err == nil {
-		c.err = TooLarge(what, got, limit)
+		c.err = tooLarge(what, got, limit)
 	}
 	c.pos = len(c.data)
 }

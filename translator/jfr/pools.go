@@ -1,47 +1,48 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reader
+package jfr
 
 import (
 	"cmp"
 	"slices"
 )
 
-// Pool is a class of constants that the reader keeps.
-type Pool int
+// poolID is a class of constants that a chunk keeps.
+type poolID int
 
 // The pools.
 const (
-	noPool Pool = iota
-	stringPool
-	Symbols
-	Classes
-	Methods
-	Stacks
-	Threads
-	States
-	FrameTypes
+	noPool poolID = iota
+	poolStrings
+	poolSymbols
+	poolClasses
+	poolMethods
+	poolStacks
+	poolThreads
+	poolStates
+	poolFrameTypes
 	numPools
 )
 
-var poolNames = map[string]Pool{
-	"java.lang.String": stringPool, "jdk.types.Symbol": Symbols, "java.lang.Class": Classes, "jdk.types.Method": Methods,
-	"jdk.types.StackTrace": Stacks, "java.lang.Thread": Threads, "jdk.types.ThreadState": States, "jdk.types.FrameType": FrameTypes,
+var poolNames = map[string]poolID{
+	"java.lang.String": poolStrings, "jdk.types.Symbol": poolSymbols, "java.lang.Class": poolClasses, "jdk.types.Method": poolMethods,
+	"jdk.types.StackTrace": poolStacks, "java.lang.Thread": poolThreads, "jdk.types.ThreadState": poolStates,
+	"jdk.types.FrameType": poolFrameTypes,
 }
 
 // pool has the constants of a class, in the order of their ids.
 type pool struct {
-	class     *Class
-	constants []Constant
+	class     *class
+	constants []constant
 }
 
-// Constant is the position of a constant in the chunk.
-type Constant struct {
+// constant is the position of a constant in the chunk.
+type constant struct {
 	id  uint64
 	pos uint32
-	// Index is for the caller, who notes there what became of the constant. It begins as 0.
-	Index int32
+	// index is for the caller, who notes there what became of the constant. It begins as 0.
+	index int32
 }
 
 // constantBytes is the memory of a constant while its pool grows.
@@ -49,7 +50,7 @@ const constantBytes = 3 * 16
 
 // readPools reads the constants of the chunk. The last part comes first. Each names the distance to the part before it, and must end
 // before the part that names it, so that no byte is read twice.
-func (r *reader) readPools(pos int) {
+func (r *chunkReader) readPools(pos int) {
 	for end := len(r.data); ; {
 		r.pos = pos
 		r.skipLongs(4) // size, type, start, duration
@@ -73,25 +74,25 @@ func (r *reader) readPools(pos int) {
 		}
 		end, pos = pos, pos+int(distance)
 	}
-	for i := range r.chunk.pools {
-		sortConstants(r.chunk.pools[i].constants)
+	for i := range r.pools {
+		sortConstants(r.pools[i].constants)
 	}
 }
 
 // readConstants reads the constants of one class.
-func (r *reader) readConstants() {
+func (r *chunkReader) readConstants() {
 	at := r.pos
 	id := r.long()
-	class := r.chunk.classes[id]
+	class := r.classes[id]
 	n := r.count("constants")
 	if class == nil {
 		r.fail(at, "constants are of class %d, which does not exist", id)
 		return
 	}
-	which := poolNames[class.Name]
-	p := &r.chunk.pools[which]
+	which := poolNames[class.name]
+	p := &r.pools[which]
 	if which != noPool {
-		if !r.need(constantBytes * int64(n)) {
+		if !r.use(constantBytes * int64(n)) {
 			return
 		}
 		p.class, p.constants = class, slices.Grow(p.constants, n)
@@ -99,9 +100,9 @@ func (r *reader) readConstants() {
 	for ; n > 0 && r.err == nil; n-- {
 		id := r.long()
 		if which != noPool {
-			p.constants = append(p.constants, Constant{id: id, pos: uint32(r.pos)})
+			p.constants = append(p.constants, constant{id: id, pos: uint32(r.pos)})
 		}
-		if which == stringPool {
+		if which == poolStrings {
 			r.skipText()
 		} else {
 			r.read(class, &r.values, 0)
@@ -110,15 +111,15 @@ func (r *reader) readConstants() {
 }
 
 // sortConstants sorts by id. Most are sorted. The last part of the pools comes first, and the JDK can repeat a constant in it.
-func sortConstants(constants []Constant) {
-	byID := func(a, b Constant) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.pos, b.pos)) }
+func sortConstants(constants []constant) {
+	byID := func(a, b constant) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.pos, b.pos)) }
 	if !slices.IsSortedFunc(constants, byID) {
 		slices.SortFunc(constants, byID)
 	}
 }
 
-// Constant returns a constant by its id, or nil. It is valid as long as the chunk.
-func (c *Chunk) Constant(which Pool, id uint64) *Constant {
+// constant returns a constant by its id, or nil. It is valid as long as the chunk.
+func (c *chunk) constant(which poolID, id uint64) *constant {
 	constants := c.pools[which].constants
 	if len(constants) == 0 {
 		return nil
@@ -127,7 +128,7 @@ func (c *Chunk) Constant(which Pool, id uint64) *Constant {
 	i, found := id-constants[0].id, false
 	if i >= uint64(len(constants)) || constants[i].id != id {
 		var at int
-		if at, found = slices.BinarySearchFunc(constants, id, func(e Constant, id uint64) int { return cmp.Compare(e.id, id) }); !found {
+		if at, found = slices.BinarySearchFunc(constants, id, func(e constant, id uint64) int { return cmp.Compare(e.id, id) }); !found {
 			return nil
 		}
 		i = uint64(at)
