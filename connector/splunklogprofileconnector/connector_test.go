@@ -23,13 +23,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
-	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // running has both halves of a connector, each with a sink.
@@ -200,7 +200,7 @@ func TestConfig(t *testing.T) {
 				BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000,
 			},
 			SampleShape:            splunkrecords.SampleShapePerEvent,
-			LinkLabels:             []payloadconfig.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}, {Trace: "trace id", Span: "span id", Decimal: true}},
+			LinkLabels:             []pprof.LinkLabels{{Trace: "trace_id", Span: "span_id"}, {Trace: "trace id", Span: "span id", Decimal: true}},
 			JVMThreadState:         true,
 			KeepGeneratedNames:     true,
 			IncludeOriginalPayload: true,

@@ -4,6 +4,8 @@
 package configcheck
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"go.opentelemetry.io/collector/config/confignet"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 )
 
 type part struct {
@@ -133,4 +137,21 @@ func TestNumbers(t *testing.T) {
 	require.EqualError(t, NotNegative("a", -time.Second), "a must not be negative, is -1s")
 	require.EqualError(t, Between("a", int64(0), 1, 9), "a must be 1 to 9, is 0")
 	require.EqualError(t, Between("a", int64(10), 1, 9), "a must be 1 to 9, is 10")
+}
+
+func TestLimits(t *testing.T) {
+	type section struct {
+		Payloads int `mapstructure:"payloads"`
+		Bytes    int `mapstructure:"bytes" unit:"bytes"`
+		_        struct{}
+	}
+	require.NoError(t, Limits(section{Payloads: math.MaxInt, Bytes: maxBytes}, ""))
+	require.EqualError(t, Limits(section{Payloads: -1}, "limits: "), "limits: payloads must be above 0, is -1\nlimits: bytes must be above 0, is 0")
+	require.EqualError(t, Limits(section{Payloads: 1, Bytes: maxBytes + 1}, ""), fmt.Sprintf("bytes must not be above %d, is %d", maxBytes, maxBytes+1))
+}
+
+func TestLinkLabels(t *testing.T) {
+	option := spanlink.DefaultLabels()
+	require.NoError(t, LinkLabels(option))
+	require.EqualError(t, LinkLabels(append(option, spanlink.Labels{Span: "span"})), "link_labels[3].trace must be set")
 }

@@ -10,7 +10,7 @@ import (
 	"fmt"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
-	"github.com/otelpprof/otelpprof/internal/payloadconfig"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
@@ -24,7 +24,7 @@ type Config struct {
 
 	// LinkLabels lists the pairs of labels with the trace id and span id of a sample. The first pair that a sample has makes
 	// its link.
-	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
+	LinkLabels []pprof.LinkLabels `mapstructure:"link_labels"`
 
 	// FrameType adds the attribute profile.frame.type to each location.
 	FrameType bool `mapstructure:"frame_type"`
@@ -63,7 +63,7 @@ type LimitsConfig struct {
 
 // Replaced has the limits of earlier versions, and what bounds the same now.
 func (*LimitsConfig) Replaced() map[string]string {
-	replaced := payloadconfig.ReplacedLimits()
+	replaced := configcheck.ReplacedLimits()
 	replaced["frames_per_stack"] = fmt.Sprintf("remove it: a stack may have %d frames", splunk.DefaultLimits().FramesPerStack)
 	replaced["string_bytes"] = "remove it: a string of a pprof and a line of a text may have 64 KiB"
 	return replaced
@@ -83,7 +83,7 @@ func NewDefaultConfig() Config {
 	return Config{
 		Limits:          LimitsConfig{BodyBytes: limits.BodyBytes, InflatedBytes: limits.InflatedBytes, Samples: limits.Samples},
 		SampleShape:     SampleShapeCombined,
-		LinkLabels:      payloadconfig.NewLinkLabelsConfig(splunk.DefaultLinkLabels()),
+		LinkLabels:      splunk.DefaultLinkLabels(),
 		FrameType:       true,
 		KeepEmptyStacks: true,
 	}
@@ -93,8 +93,8 @@ func NewDefaultConfig() Config {
 // components embed Config and would inherit that method, and the Collector would call it twice.
 func (cfg *Config) Check() error {
 	return errors.Join(
-		payloadconfig.CheckLimits(cfg.Limits, "limits: "),
-		payloadconfig.CheckLinkLabels(cfg.LinkLabels),
+		configcheck.Limits(cfg.Limits, "limits: "),
+		configcheck.LinkLabels(cfg.LinkLabels),
 		configcheck.MetadataKeys("metadata_from_resource", cfg.MetadataFromResource),
 	)
 }
@@ -103,7 +103,7 @@ func (cfg *Config) Check() error {
 func (cfg *Config) options() splunk.Options {
 	options := splunk.Options{
 		Limits:                 splunk.Limits{BodyBytes: cfg.Limits.BodyBytes, InflatedBytes: cfg.Limits.InflatedBytes, Samples: cfg.Limits.Samples},
-		LinkLabels:             payloadconfig.LinkLabels(cfg.LinkLabels),
+		LinkLabels:             append([]pprof.LinkLabels{}, cfg.LinkLabels...), // nil would be the default
 		OmitFrameType:          !cfg.FrameType,
 		JVMThreadState:         cfg.JVMThreadState,
 		KeepGeneratedNames:     cfg.KeepGeneratedNames,

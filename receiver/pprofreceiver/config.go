@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
-	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -54,7 +53,7 @@ type Config struct {
 	Limits LimitsConfig `mapstructure:"limits"`
 
 	// LinkLabels are the pairs of labels that link a sample to a span. The first pair found makes the link.
-	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
+	LinkLabels []pprof.LinkLabels `mapstructure:"link_labels"`
 
 	// TimestampLabels are labels with the time of an event, which become timestamps of samples.
 	TimestampLabels []TimestampLabelConfig `mapstructure:"timestamp_labels"`
@@ -114,7 +113,7 @@ func createDefaultConfig() component.Config {
 		File:             configoptional.Default(defaultFileConfig()),
 		Self:             configoptional.Default(defaultSelfConfig()),
 		Limits:           LimitsConfig{Payloads: defaultMaxPayloads, InflatedBytes: limits.InflatedBytes, Samples: limits.Samples},
-		LinkLabels:       payloadconfig.NewLinkLabelsConfig(pprof.DefaultLinkLabels()),
+		LinkLabels:       pprof.DefaultLinkLabels(),
 		ThreadAttributes: true,
 		ZeroValues:       ZeroValuesDrop,
 	}
@@ -157,14 +156,14 @@ func (cfg *Config) Validate() error {
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, configcheck.MetadataKeys("metadata_from_resource", cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels),
+	errs = append(errs, configcheck.MetadataKeys("metadata_from_resource", cfg.MetadataFromResource), configcheck.LinkLabels(cfg.LinkLabels),
 		checkTimestampLabels(cfg.TimestampLabels))
 	return errors.Join(errs...)
 }
 
 // Replaced has the limits of earlier versions, and what bounds the same now.
 func (*LimitsConfig) Replaced() map[string]string {
-	replaced := payloadconfig.ReplacedLimits()
+	replaced := configcheck.ReplacedLimits()
 	limits := pprof.DefaultLimits()
 	replaced["locations_per_sample"] = fmt.Sprintf("remove it: a stack may have %d locations", limits.LocationsPerSample)
 	replaced["labels_per_sample"] = fmt.Sprintf("remove it: a sample may have %d labels", limits.LabelsPerSample)
@@ -174,7 +173,7 @@ func (*LimitsConfig) Replaced() map[string]string {
 }
 
 // Validate checks the limits.
-func (l *LimitsConfig) Validate() error { return payloadconfig.CheckLimits(*l, "") }
+func (l *LimitsConfig) Validate() error { return configcheck.Limits(*l, "") }
 
 // resourceDefaults returns resource_attributes as attributes, sorted by key.
 func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
@@ -197,7 +196,7 @@ func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 	return pprof.DecodeOptions{
 		Limits:                   pprof.Limits{InflatedBytes: cfg.Limits.InflatedBytes, Samples: cfg.Limits.Samples},
-		LinkLabels:               payloadconfig.LinkLabels(cfg.LinkLabels),
+		LinkLabels:               append([]pprof.LinkLabels{}, cfg.LinkLabels...), // nil would be the default
 		TimestampLabels:          timestampLabels(cfg.TimestampLabels),
 		KeepThreadLabels:         !cfg.ThreadAttributes,
 		KeepZeroValues:           cfg.ZeroValues == ZeroValuesKeep,

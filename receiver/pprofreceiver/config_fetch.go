@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
-	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 )
 
 // defaultMaxResponseSize is the same as for requests to the server.
@@ -98,7 +97,7 @@ func (*RemoteConfig) Replaced() map[string]string {
 
 // Validate checks the options that confighttp does not check.
 func (cfg *RemoteConfig) Validate() error {
-	return errors.Join(validateURL(cfg.HTTP.Endpoint), payloadconfig.CheckBytes("max_response_size", cfg.MaxResponseSize))
+	return errors.Join(validateURL(cfg.HTTP.Endpoint), configcheck.Bytes("max_response_size", cfg.MaxResponseSize))
 }
 
 func validateURL(text string) error {

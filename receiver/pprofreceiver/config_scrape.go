@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
-	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 )
 
 const (
@@ -142,7 +141,7 @@ func (cfg *ScrapeConfig) Unmarshal(conf *confmap.Conf) error {
 
 // Validate checks the options that confighttp does not check.
 func (cfg *ScrapeConfig) Validate() error {
-	errs := []error{payloadconfig.CheckBytes("max_response_size", cfg.MaxResponseSize)}
+	errs := []error{configcheck.Bytes("max_response_size", cfg.MaxResponseSize)}
 	if cfg.HTTP.Endpoint != "" {
 		errs = append(errs, errors.New("endpoint belongs to a target: targets: [{endpoint: ...}]"))
 	}

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
-	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 )
 
 const (
@@ -112,7 +111,7 @@ func (*ServerConfig) Replaced() map[string]string {
 func (cfg *ServerConfig) Validate() error {
 	errs := []error{
 		configcheck.ListenAddress(cfg.HTTP.NetAddr),
-		payloadconfig.CheckBytes("max_request_body_size", cfg.HTTP.MaxRequestBodySize),
+		configcheck.Bytes("max_request_body_size", cfg.HTTP.MaxRequestBodySize),
 	}
 	if !strings.HasPrefix(cfg.Path, "/") || path.Clean(cfg.Path) != cfg.Path || strings.ContainsAny(cfg.Path, "{} ") {
 		errs = append(errs, fmt.Errorf("path must be a clean path without braces and blanks that begins with a slash, is %q", cfg.Path))

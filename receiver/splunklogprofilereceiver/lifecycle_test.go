@@ -20,11 +20,11 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 func componentTelemetry() component.TelemetrySettings { return componenttest.NewNopTelemetrySettings() }
@@ -192,7 +192,7 @@ func TestFullConfig(t *testing.T) {
 			BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000,
 		},
 		SampleShape:            splunkrecords.SampleShapePerEvent,
-		LinkLabels:             []payloadconfig.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}},
+		LinkLabels:             []pprof.LinkLabels{{Trace: "trace_id", Span: "span_id"}},
 		JVMThreadState:         true,
 		KeepGeneratedNames:     true,
 		IncludeOriginalPayload: true,

@@ -8,10 +8,10 @@ import "strconv"
 // Labels are the names of the two labels that link a sample to a span. Span can be empty: then the trace alone makes the
 // link.
 type Labels struct {
-	Trace string
-	Span  string
-	// Decimal means that ids are decimal numbers. A trace id with 32 digits is always hex.
-	Decimal bool
+	Trace string `mapstructure:"trace"`
+	Span  string `mapstructure:"span"`
+	// Decimal says that ids are decimal numbers, unless a trace id has 32 digits: then it is hexadecimal.
+	Decimal bool `mapstructure:"decimal"`
 }
 
 // CanonicalLabels returns the labels that this project writes. With ids in the canonical form, see [Canonical], a link
