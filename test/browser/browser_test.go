@@ -12,7 +12,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -96,13 +95,9 @@ func start(t *testing.T) (intake, pages string) {
 // call returns the body of an answer that must be a success.
 func call(t *testing.T, method, target string, body []byte) []byte {
 	t.Helper()
-	request := must.Get(http.NewRequestWithContext(t.Context(), method, target, bytes.NewReader(body)))(t)
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response := must.Get(client.Do(request))(t)
-	defer response.Body.Close()
-	text := must.Get(io.ReadAll(response.Body))(t)
-	require.Less(t, response.StatusCode, 300, "%s: %s", target, text)
-	return text
+	answer := gatewaytest.Send(t, method, target, body)
+	require.Less(t, answer.Status, 300, "%s: %s", target, answer.Text)
+	return []byte(answer.Text)
 }
 
 // fill uploads profiles of several services and waits until all are held.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -54,7 +55,7 @@ func TestEBPFNames(t *testing.T) {
 	require.Greater(t, functions, 50)
 	want := eventsByService(pd)
 	g := startEBPF(t, fmt.Sprintf(ebpfNames, directory))
-	g.send(t, pd)
+	otlpsink.Send(t, g.otlp, pd)
 	g.requireEvents(t, want)
 	files := must.Get(filepath.Glob(filepath.Join(g.directory, "profiles", "*", "*", "*.pb.gz")))(t)
 	out, err := exec.Command("go", append([]string{"tool", "pprof", "-top", "-nodefraction=0", "-symbolize=none"}, files...)...).Output()

@@ -5,9 +5,7 @@ package destinations
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -20,13 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -69,24 +65,13 @@ func startEBPF(t *testing.T, more ...string) *ebpfGateway {
 	return g
 }
 
-// send sends messages as the profiler does.
-func (g *ebpfGateway) send(t *testing.T, messages ...pprofile.Profiles) {
-	t.Helper()
-	connection := must.Get(grpc.NewClient(g.otlp, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
-	defer connection.Close()
-	for _, pd := range messages {
-		_, err := pprofileotlp.NewGRPCClient(connection).Export(t.Context(), pprofileotlp.NewExportRequestFromProfiles(pd))
-		require.NoError(t, err)
-	}
-}
-
 // requireEvents waits for so many events of each service in Pyroscope, in the files and on the pages.
 func (g *ebpfGateway) requireEvents(t *testing.T, want map[string]int64) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, g.pushed(c)) }, within, pollEvery, "Pyroscope")
 	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, g.written(c)) }, within, pollEvery, "files")
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		page := g.get(c, "/profiles")
+		page := gatewaytest.Send(c, http.MethodGet, "http://"+g.pages+"/profiles", nil).Text
 		for service := range want {
 			assert.Contains(c, page, service)
 		}
@@ -133,22 +118,6 @@ func (g *ebpfGateway) written(t assert.TestingT) map[string]int64 {
 	})
 	assert.NoError(t, err)
 	return sums
-}
-
-func (g *ebpfGateway) get(t assert.TestingT, path string) string {
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+g.pages+path, http.NoBody)
-	if !assert.NoError(t, err) {
-		return ""
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if !assert.NoError(t, err) {
-		return ""
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	assert.NoError(t, err)
-	return string(body)
 }
 
 // eventsByService counts the events of messages by the names that docs/ebpf.md promises.
@@ -205,7 +174,7 @@ func TestEBPF(t *testing.T) {
 		"checkout": 1 + 2, "proxy": 1, "database": 1 + 2, "redis-server": 1, "billing": 1, "9f6a": 1, "sshd": 1 + 3, "cron": 2, "kernel": 4,
 	}
 	require.Equal(t, want, eventsByService(m.pd))
-	g.send(t, m.pd)
+	otlpsink.Send(t, g.otlp, m.pd)
 	g.requireEvents(t, want)
 	for _, s := range g.pyroscope.took {
 		if s.labels["service_name"] == "sshd" {
@@ -229,7 +198,7 @@ func TestEBPFCaptures(t *testing.T) {
 	for _, service := range []string{"etcd", "kube-apiserver", "java", "node", "apt-get", "kernel"} {
 		assert.Contains(t, want, service)
 	}
-	g.send(t, messages...)
+	otlpsink.Send(t, g.otlp, messages...)
 	g.requireEvents(t, want)
 }
 

@@ -4,10 +4,8 @@
 package documents
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"path/filepath"
@@ -112,13 +110,9 @@ func TestTelemetryOfARunningGateway(t *testing.T) {
 
 func exchange(t *testing.T, method, url string, body []byte) string {
 	t.Helper()
-	request := must.Get(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body)))(t)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
-	response := must.Get(client.Do(request))(t)
-	defer response.Body.Close()
-	text := must.Get(io.ReadAll(response.Body))(t)
-	require.Equal(t, 2, response.StatusCode/100, string(text))
-	return string(text)
+	answer := gatewaytest.Send(t, method, url, body)
+	require.Equal(t, 2, answer.Status/100, answer.Text)
+	return answer.Text
 }
 
 // TestDocumentsNameMetrics: a metric that a document names is listed.

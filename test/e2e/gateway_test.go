@@ -4,10 +4,8 @@
 package e2e
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -77,7 +75,6 @@ type tester struct {
 	intake, metrics, profiling string
 	// directory is where the files go.
 	directory string
-	client    *http.Client
 }
 
 // start runs the binary with baseConfig and these values of --config on top, and stops it when the test ends.
@@ -91,7 +88,6 @@ func start(t *testing.T, overrides ...string) *tester {
 		metrics:   addresses[1],
 		profiling: addresses[2],
 		directory: filepath.Join(t.TempDir(), "profiles"),
-		client:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute},
 	}
 	config := fmt.Sprintf(baseConfig, g.intake, g.directory, addresses[3], g.profiling, metricsPort)
 	g.Gateway = gatewaytest.Run(t, gateway.Options{
@@ -101,36 +97,17 @@ func start(t *testing.T, overrides ...string) *tester {
 	return g
 }
 
-// answer is what came back.
-type answer struct {
-	status int
-	header http.Header
-	text   string
-}
-
 // post uploads a body to the receiver. suffix is what follows /v1/pprof, headers are pairs.
-func (g *tester) post(t *testing.T, suffix string, body []byte, headers ...string) answer {
+func (g *tester) post(t *testing.T, suffix string, body []byte, headers ...string) gatewaytest.Answer {
 	t.Helper()
-	return g.send(t, http.MethodPost, "/v1/pprof"+suffix, body, headers...)
-}
-
-func (g *tester) send(t *testing.T, method, path string, body []byte, headers ...string) answer {
-	t.Helper()
-	request := must.Get(http.NewRequestWithContext(t.Context(), method, "http://"+g.intake+path, bytes.NewReader(body)))(t)
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response := must.Get(g.client.Do(request))(t)
-	defer response.Body.Close()
-	text := must.Get(io.ReadAll(response.Body))(t)
-	return answer{status: response.StatusCode, header: response.Header, text: string(text)}
+	return gatewaytest.Send(t, http.MethodPost, "http://"+g.intake+"/v1/pprof"+suffix, body, headers...)
 }
 
 // accept uploads a body that must be taken.
 func (g *tester) accept(t *testing.T, suffix string, body []byte, headers ...string) {
 	t.Helper()
 	got := g.post(t, suffix, body, headers...)
-	require.Equal(t, http.StatusNoContent, got.status, got.text)
+	require.Equal(t, http.StatusNoContent, got.Status, got.Text)
 }
 
 // files returns every file below the exporter's directory, finished or not, by its path from there.

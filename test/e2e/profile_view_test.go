@@ -6,7 +6,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -34,20 +34,10 @@ func serving(t *testing.T) (g *tester, address string) {
 }
 
 // fetch returns what is at a URL once that is there.
-func (g *tester) fetch(t *testing.T, target string) []byte {
+func (g *tester) fetch(t *testing.T, target string) (text string) {
 	t.Helper()
-	var body []byte
-	require.Eventually(t, func() bool {
-		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody))(t)
-		response, err := g.client.Do(request)
-		if err != nil {
-			return false
-		}
-		defer response.Body.Close()
-		body, err = io.ReadAll(response.Body)
-		return err == nil && response.StatusCode == http.StatusOK
-	}, patience, 20*time.Millisecond, target)
-	return body
+	require.EventuallyWithT(t, func(c *assert.CollectT) { text = get(c, target) }, patience, 20*time.Millisecond, target)
+	return text
 }
 
 // goCommand runs the go command, as a user has it.
@@ -64,21 +54,15 @@ func goCommand(t *testing.T, directory string, arguments ...string) string {
 // The Collector's authenticators stand before every page, and no other site may read one.
 func TestEndpointAsksWhoIsThere(t *testing.T) {
 	addresses := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
-	g := start(t,
+	start(t,
 		"yaml:extensions: {bearertokenauth: {token: secret}}",
 		"yaml:exporters: {profile_view: {endpoint: '"+addresses[0]+"', auth: {authenticator: bearertokenauth}}}",
 		"yaml:service: {extensions: [health_check, pprof, bearertokenauth], pipelines: {profiles: {exporters: [profile_view]}}}")
 	for _, path := range []string{"/", "/profiles", "/profiles/a/b", "/pgo/a", "/functions", "/download/svg", "/plain", "/info", "/static/page.js", "/querier.v1.QuerierService/ProfileTypes", "/nowhere"} {
 		for token, allowed := range map[string]bool{"": false, "Bearer wrong": false, "Bearer secret": true} {
-			request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addresses[0]+path, http.NoBody))(t)
-			request.Header.Set("Origin", "http://elsewhere.example")
-			if token != "" {
-				request.Header.Set("Authorization", token)
-			}
-			response := must.Get(g.client.Do(request))(t)
-			response.Body.Close()
-			assert.Equal(t, allowed, response.StatusCode != http.StatusUnauthorized, "%s with %q: %s", path, token, response.Status)
-			assert.Empty(t, response.Header.Get("Access-Control-Allow-Origin"), path)
+			answer := gatewaytest.Send(t, http.MethodGet, "http://"+addresses[0]+path, nil, "Origin", "http://elsewhere.example", "Authorization", token)
+			assert.Equal(t, allowed, answer.Status != http.StatusUnauthorized, "%s with %q: %d", path, token, answer.Status)
+			assert.Empty(t, answer.Header.Get("Access-Control-Allow-Origin"), path)
 		}
 	}
 }
@@ -164,7 +148,7 @@ func TestGoBuildTakesThePGO(t *testing.T) {
 	payload := must.Get(os.ReadFile(filepath.Join(directory, "cpu.pb.gz")))(t)
 	g.accept(t, "?service.name=busy", payload)
 	pgo := g.fetch(t, address+"/pgo/busy?window=1h")
-	require.NoError(t, os.WriteFile(filepath.Join(directory, "default.pgo"), pgo, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "default.pgo"), []byte(pgo), 0o600))
 	assert.True(t, inlines("default.pgo"), "the profile says that it is hot")
 	assert.True(t, inlines("auto"), "which is what a default.pgo beside main.go is for")
 }
@@ -183,15 +167,12 @@ func storing(t *testing.T, directory, more string) (g *tester, pages string) {
 // held returns how many profiles a tenant sees of each service.
 func (g *tester) held(t *testing.T, pages, tenant string) map[string]int {
 	t.Helper()
-	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, pages+"/profiles", http.NoBody))(t)
-	request.Header.Set("X-Scope-Orgid", tenant)
-	response := must.Get(g.client.Do(request))(t)
-	defer response.Body.Close()
+	answer := gatewaytest.Send(t, http.MethodGet, pages+"/profiles", nil, "X-Scope-Orgid", tenant)
 	var all []struct {
 		Service  string
 		Profiles int
 	}
-	require.NoError(t, json.NewDecoder(response.Body).Decode(&all))
+	require.NoError(t, json.Unmarshal([]byte(answer.Text), &all))
 	counts := map[string]int{}
 	for _, s := range all {
 		counts[s.Service] += s.Profiles
@@ -212,25 +193,25 @@ func TestPagesOutliveTheProcess(t *testing.T) {
 	upload := readProfile(t, "heap")
 	for i := range 4 {
 		suffix := fmt.Sprintf("?service.name=kept&resource.upload=%d", i%3)
-		require.Equal(t, http.StatusNoContent, g.post(t, suffix, upload).status)
+		g.accept(t, suffix, upload)
 	}
-	require.Equal(t, http.StatusNoContent, g.post(t, "?service.name=secret", upload, "X-Scope-OrgID", "other").status)
+	g.accept(t, "?service.name=secret", upload, "X-Scope-OrgID", "other")
 	g.stored(t, 4)
 	page := "/download/collapsed?type=memory:inuse_space:bytes:space:bytes&query=" + url.QueryEscape(`{service_name="kept"}`)
 	want := g.fetch(t, pages+page)
 	g.Kill()
 
 	g, pages = storing(t, directory, "max_age: 1h")
-	assert.Equal(t, string(want), string(g.fetch(t, pages+page)))
+	assert.Equal(t, want, g.fetch(t, pages+page))
 	assert.Equal(t, map[string]int{"kept": 3}, g.held(t, pages, ""), "nothing of another tenant")
 	assert.Equal(t, map[string]int{"secret": 1}, g.held(t, pages, "other"))
-	require.Equal(t, http.StatusNoContent, g.post(t, "?service.name=kept&resource.upload=0", upload).status)
-	require.Equal(t, http.StatusNoContent, g.post(t, "?service.name=kept&resource.upload=new", upload).status)
+	g.accept(t, "?service.name=kept&resource.upload=0", upload)
+	g.accept(t, "?service.name=kept&resource.upload=new", upload)
 	g.stored(t, 5)
 	assert.Equal(t, map[string]int{"kept": 4}, g.held(t, pages, ""), "equal uploads are one")
 	want = g.fetch(t, pages+page)
 	g.reload(t, 2)
-	assert.Equal(t, string(want), string(g.fetch(t, pages+page)))
+	assert.Equal(t, want, g.fetch(t, pages+page))
 	require.NoError(t, g.Stop(patience))
 
 	// A smaller disk keeps the newest file.

@@ -151,10 +151,10 @@ service:
 	for i := range 3 {
 		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.intake+"/", http.NoBody))(t)
 		request.Host = "invented-" + strconv.Itoa(i)
-		response := must.Get(g.client.Do(request))(t)
+		response := must.Get((&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request))(t)
 		require.NoError(t, response.Body.Close())
 	}
-	text := g.get(t, "http://"+g.metrics+"/metrics")
+	text := get(t, "http://"+g.metrics+"/metrics")
 	assert.Contains(t, text, "http_server_request_duration")
 	assert.Zero(t, strings.Count(text, "invented-"))
 }

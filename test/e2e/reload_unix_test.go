@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 )
 
 // reload sends SIGHUP and waits until the gateway has started a service for the nth time.
@@ -48,10 +49,7 @@ func TestReload(t *testing.T) {
 	g.reload(t, 2)
 	assert.Equal(t, process, g.PID())
 	assert.Len(t, g.files(t), uploads, "batches and queues were emptied first")
-	response, err := g.client.Get(pages + "/profiles/reloaded/inuse_space")
-	require.NoError(t, err)
-	response.Body.Close()
-	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	assert.Equal(t, http.StatusNotFound, gatewaytest.Send(t, http.MethodGet, pages+"/profiles/reloaded/inuse_space", nil).Status)
 
 	g.accept(t, "?service.name=reloaded&resource.upload=after", upload)
 	g.fetch(t, pages+"/profiles/reloaded/inuse_space")

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/npm"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
@@ -81,12 +81,8 @@ func startSplunk(t *testing.T) *splunkTester {
 func (s *splunkTester) postLogs(t *testing.T, logs plog.Logs) {
 	t.Helper()
 	body := must.Get((&plog.ProtoMarshaler{}).MarshalLogs(logs))(t)
-	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.http+"/v1/logs", bytes.NewReader(body)))(t)
-	request.Header.Set("Content-Type", "application/x-protobuf")
-	response := must.Get(s.client.Do(request))(t)
-	defer response.Body.Close()
-	text := must.Get(io.ReadAll(response.Body))(t)
-	require.Equal(t, http.StatusOK, response.StatusCode, string(text))
+	answer := gatewaytest.Send(t, http.MethodPost, "http://"+s.http+"/v1/logs", body, "Content-Type", "application/x-protobuf")
+	require.Equal(t, http.StatusOK, answer.Status, answer.Text)
 }
 
 // eventsOfService returns the events in all files of a service.

@@ -6,7 +6,6 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -133,14 +133,10 @@ func uploadUntilAccepted(client *http.Client, target string, payload []byte) err
 }
 
 // get returns the text behind a URL that must answer 200.
-func (g *tester) get(t *testing.T, url string) string {
-	t.Helper()
-	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
-	response := must.Get(g.client.Do(request))(t)
-	defer response.Body.Close()
-	text := must.Get(io.ReadAll(response.Body))(t)
-	require.Equal(t, http.StatusOK, response.StatusCode, string(text))
-	return string(text)
+func get(t require.TestingT, url string) string {
+	answer := gatewaytest.Send(t, http.MethodGet, url, nil)
+	require.Equal(t, http.StatusOK, answer.Status, answer.Text)
+	return answer.Text
 }
 
 // metric sums the Collector's own time series of this name that have all of these labels, each of the form `key="value"`.
@@ -148,7 +144,7 @@ func (g *tester) get(t *testing.T, url string) string {
 func (g *tester) metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
 	sum := 0.0
-	for line := range strings.Lines(g.get(t, "http://"+g.metrics+"/metrics")) {
+	for line := range strings.Lines(get(t, "http://"+g.metrics+"/metrics")) {
 		series, value, found := cutLast(strings.TrimSpace(line), " ")
 		if !found || series != name && !strings.HasPrefix(series, name+"{") || !containsAll(series, labels) {
 			continue
@@ -192,7 +188,7 @@ func containsAll(s string, parts []string) bool {
 func (g *tester) goroutines(t *testing.T) int {
 	t.Helper()
 	var n int
-	_, err := fmt.Sscanf(g.get(t, "http://"+g.profiling+"/debug/pprof/goroutine?debug=1"), "goroutine profile: total %d", &n)
+	_, err := fmt.Sscanf(get(t, "http://"+g.profiling+"/debug/pprof/goroutine?debug=1"), "goroutine profile: total %d", &n)
 	require.NoError(t, err)
 	return n
 }
@@ -219,7 +215,7 @@ func (g *tester) liveHeap(t *testing.T) int64 {
 	t.Helper()
 	var text string
 	for range 2 { // What a pool holds survives the first collection.
-		text = g.get(t, "http://"+g.profiling+"/debug/pprof/heap?gc=1&debug=1")
+		text = get(t, "http://"+g.profiling+"/debug/pprof/heap?gc=1&debug=1")
 	}
 	_, after, found := strings.Cut(text, "\n# HeapAlloc = ")
 	require.True(t, found, "the heap profile has no HeapAlloc")

@@ -4,7 +4,6 @@
 package filtering
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -50,7 +49,7 @@ func TestFilter(t *testing.T) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Len(c, g.files(c), 1) }, within, pollEvery)
 	assert.Equal(t, []string{"checkout/heap"}, g.files(t), "nothing of the test and of the canary")
 	assert.Equal(t, []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}, g.file(t).SampleType)
-	assert.Regexp(t, `(?m)^otelcol_processor_filter_profiles_filtered\{.*\} [1-9]`, g.get(t, g.metrics+"/metrics"))
+	assert.Regexp(t, `(?m)^otelcol_processor_filter_profiles_filtered\{.*\} [1-9]`, gatewaytest.Send(t, http.MethodGet, "http://"+g.metrics+"/metrics", nil).Text)
 }
 
 // file reads the only file that the gateway has written.
@@ -61,15 +60,6 @@ func (g *tester) file(t *testing.T) *profile.Profile {
 	content := must.Get(os.ReadFile(paths[0]))(t)
 	p := must.Get(profile.ParseData(content))(t)
 	return p
-}
-
-func (g *tester) get(t *testing.T, address string) string {
-	t.Helper()
-	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, http.NoBody))(t)
-	answer := must.Get(g.client.Do(request))(t)
-	defer answer.Body.Close()
-	body := must.Get(io.ReadAll(answer.Body))(t)
-	return string(body)
 }
 
 func TestHostAttributes(t *testing.T) {
@@ -207,7 +197,6 @@ func example(t *testing.T, heading string) string {
 type tester struct {
 	// address is the address of the receiver pprof, metrics that of the Collector's metrics. directory is the working directory.
 	address, metrics, directory string
-	client                      *http.Client
 }
 
 // settings override each example: free addresses for the receiver, the health check and the metrics.
@@ -227,10 +216,7 @@ func start(t *testing.T, extensions string, configs ...string) *tester {
 	addresses := must.Get(gateway.FreeAddresses(t.Context(), 3))(t)
 	_, metricsPort, err := net.SplitHostPort(addresses[2])
 	require.NoError(t, err)
-	g := &tester{
-		address: addresses[0], metrics: addresses[2], directory: t.TempDir(),
-		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-	}
+	g := &tester{address: addresses[0], metrics: addresses[2], directory: t.TempDir()}
 	configs = append(configs, fmt.Sprintf(settings, addresses[0], addresses[1], metricsPort), "yaml:service::extensions: [health_check"+extensions+"]")
 	gatewaytest.Run(t, gateway.Options{
 		Configs: configs, Environment: []string{"HOST_NAME=node-1"}, HealthURL: "http://" + addresses[1], Directory: g.directory,
@@ -242,14 +228,7 @@ func start(t *testing.T, extensions string, configs ...string) *tester {
 func (g *tester) upload(t *testing.T, name, query string, headers ...string) int {
 	t.Helper()
 	body := must.Get(os.ReadFile(profiletest.Testdata(t, "pprof", name)))(t)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+g.address+"/v1/pprof?"+query, bytes.NewReader(body))
-	require.NoError(t, err)
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	answer := must.Get(g.client.Do(request))(t)
-	require.NoError(t, answer.Body.Close())
-	return answer.StatusCode
+	return gatewaytest.Send(t, http.MethodPost, "http://"+g.address+"/v1/pprof?"+query, body, headers...).Status
 }
 
 // files returns the service and type of each written file.

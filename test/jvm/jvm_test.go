@@ -30,6 +30,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
@@ -66,12 +67,8 @@ func post(t *testing.T, url string, files map[string][]byte) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, form.Close())
-	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, url, &body))(t)
-	request.Header.Set("Content-Type", form.FormDataContentType())
-	answer := must.Get(http.DefaultClient.Do(request))(t)
-	text := must.Get(io.ReadAll(answer.Body))(t)
-	require.NoError(t, answer.Body.Close())
-	require.Equal(t, http.StatusOK, answer.StatusCode, string(text))
+	answer := gatewaytest.Send(t, http.MethodPost, url, body.Bytes(), "Content-Type", form.FormDataContentType())
+	require.Equal(t, http.StatusOK, answer.Status, answer.Text)
 }
 
 // TestJVM posts recordings of a program as the agents of Pyroscope and Datadog do, and compares them with what the JDK reads.

@@ -20,9 +20,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
@@ -183,11 +180,7 @@ func (ts *tiers) sendJoined(t *testing.T, all []upload) {
 		ts.account.Sent(otlpsink.Delivered(u.profiles)...)
 		messages = append(messages, u.profiles)
 	}
-	connection, err := grpc.NewClient(ts.otlp, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, connection.Close()) }()
-	_, err = pprofileotlp.NewGRPCClient(connection).Export(t.Context(), pprofileotlp.NewExportRequestFromProfiles(dedup.Join(messages)))
-	require.NoError(t, err)
+	otlpsink.Send(t, ts.otlp, dedup.Join(messages))
 }
 
 // records reads the topic from its beginning to its end.

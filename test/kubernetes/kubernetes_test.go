@@ -4,11 +4,9 @@
 package kubernetes
 
 import (
-	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,14 +21,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.uber.org/goleak"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 )
 
 const (
@@ -50,18 +46,8 @@ func block(t *testing.T, document, after string) string {
 	return match[1]
 }
 
-func get(t assert.TestingT, address string) (status int, text string) {
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+address, http.NoBody)
-	assert.NoError(t, err)
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(request)
-	if !assert.NoError(t, err) {
-		return 0, ""
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	assert.NoError(t, err)
-	return answer.StatusCode, string(body)
+func get(t require.TestingT, address string) gatewaytest.Answer {
+	return gatewaytest.Send(t, http.MethodGet, "http://"+address, nil)
 }
 
 // TestEBPFNames: with the section of docs/ebpf.md, config/ebpf.yaml finds the pod of a container, and counts resources
@@ -97,7 +83,7 @@ func TestEBPFNames(t *testing.T) {
 			assert.Len(c, found, 1, service)
 		}
 	}, within, pollEvery)
-	_, metrics := get(t, addresses[3]+"/metrics")
+	metrics := get(t, addresses[3]+"/metrics").Text
 	for identifier, statuses := range map[string][]string{"resource_attribute/container.id": {"success", "error"}, "": {"error"}} {
 		for _, status := range statuses {
 			assert.Regexp(t, `(?m)^otelcol_k8s_pod_association\{otelcol_signal="profiles",pod_identifier="`+identifier+`",status="`+status+`"\} 1$`, metrics)
@@ -123,11 +109,7 @@ func send(t *testing.T, address string, containers ...string) {
 		p.SetDurationNano(5_000_000_000)
 		p.Samples().AppendEmpty().TimestampsUnixNano().Append(uint64(p.Time()))
 	}
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
-	defer connection.Close()
-	_, err = pprofileotlp.NewGRPCClient(connection).Export(t.Context(), pprofileotlp.NewExportRequestFromProfiles(pd))
-	require.NoError(t, err)
+	otlpsink.Send(t, address, pd)
 }
 
 // TestHealth: with the configuration in the README of kubernetes_access, health_check reports the status of the components.
@@ -148,25 +130,23 @@ func TestHealth(t *testing.T) {
 		HealthURL: "http://" + addresses[0],
 		Gates:     []string{"extension.healthcheck.useComponentStatus"},
 	})
-	status, text := get(t, addresses[0]+"/?verbose")
-	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, text, "StatusOK")
+	answer := get(t, addresses[0]+"/?verbose")
+	require.Equal(t, http.StatusOK, answer.Status)
+	require.Contains(t, answer.Text, "StatusOK")
 
 	api.denied.Store(true)
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		_, text := get(c, addresses[0]+"/?verbose")
+		text := get(c, addresses[0]+"/?verbose").Text
 		assert.Contains(c, text, "StatusRecoverableError")
 		assert.Contains(c, text, "verbs: [list, watch]")
 	}, within, pollEvery)
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		status, _ := get(c, addresses[0])
-		assert.Equal(c, http.StatusInternalServerError, status)
+		assert.Equal(c, http.StatusInternalServerError, get(c, addresses[0]).Status)
 	}, within, pollEvery, "it lasts longer than recovery_duration")
 
 	api.denied.Store(false)
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		status, _ := get(c, addresses[0])
-		assert.Equal(c, http.StatusOK, status)
+		assert.Equal(c, http.StatusOK, get(c, addresses[0]).Status)
 	}, within, pollEvery)
 }
 

@@ -6,7 +6,6 @@ package newcomer
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -74,13 +73,13 @@ func TestFiles(t *testing.T) {
 	for i, file := range files {
 		t.Run(file.name, func(t *testing.T) {
 			service := fmt.Sprint("file-", i)
-			status, answer := d.request(t, http.MethodPost, d.intake+"?service.name="+service, file.make(t, d))
+			answer := gatewaytest.Send(t, http.MethodPost, d.intake+"?service.name="+service, file.make(t, d))
 			if file.told != "" {
-				assert.Equal(t, http.StatusUnsupportedMediaType, status)
-				assert.Contains(t, string(answer), file.told)
+				assert.Equal(t, http.StatusUnsupportedMediaType, answer.Status)
+				assert.Contains(t, answer.Text, file.told)
 				return
 			}
-			require.Equal(t, http.StatusNoContent, status, string(answer))
+			require.Equal(t, http.StatusNoContent, answer.Status, answer.Text)
 			for _, kind := range file.kinds {
 				found := must.Get(filepath.Glob(filepath.Join(d.directory, "profiles", service, kind, "*.pb.gz")))(t)
 				assert.NotEmpty(t, found, kind)
@@ -91,19 +90,6 @@ func TestFiles(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (d *desk) request(t *testing.T, method, target string, body []byte) (status int, answer []byte) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, target, bytes.NewReader(body))
-	require.NoError(t, err)
-	request.Close = true
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	answer, err = io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, answer
 }
 
 // stored is a file of testdata.
@@ -119,9 +105,7 @@ func downloaded(format string) func(*testing.T, *desk) []byte {
 	query := url.Values{"type": {"process_cpu:cpu:nanoseconds:cpu:nanoseconds"}, "query": {`{service_name="file-0"}`}, "from": {"all"}}
 	return func(t *testing.T, d *desk) []byte {
 		t.Helper()
-		status, body := d.request(t, http.MethodGet, d.pages+"download/"+format+"?"+query.Encode(), nil)
-		require.Equal(t, http.StatusOK, status, string(body))
-		return body
+		return served(t, d.pages+"download/"+format+"?"+query.Encode())
 	}
 }
 
@@ -190,9 +174,14 @@ func executionTrace(t *testing.T, _ *desk) []byte {
 // page is the page of the gateway, as a browser saves it.
 func page(t *testing.T, d *desk) []byte {
 	t.Helper()
-	status, body := d.request(t, http.MethodGet, d.pages, nil)
-	require.Equal(t, http.StatusOK, status)
-	return body
+	return served(t, d.pages)
+}
+
+func served(t *testing.T, url string) []byte {
+	t.Helper()
+	answer := gatewaytest.Send(t, http.MethodGet, url, nil)
+	require.Equal(t, http.StatusOK, answer.Status, answer.Text)
+	return []byte(answer.Text)
 }
 
 const root = "../.."

@@ -25,6 +25,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -140,14 +141,7 @@ func splunkRecord(t *testing.T) []byte {
 
 func (g *tester) send(t *testing.T, method, address string, body []byte) string {
 	t.Helper()
-	request := must.Get(http.NewRequestWithContext(t.Context(), method, "http://"+address, bytes.NewReader(body)))(t)
-	request.Header.Set("Content-Type", "application/x-protobuf")
-	request.Header.Set("User-Agent", "\x80<script>")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	response := must.Get(client.Do(request))(t)
-	defer response.Body.Close()
-	answer := must.Get(io.ReadAll(response.Body))(t)
-	return string(answer)
+	return gatewaytest.Send(t, method, "http://"+address, body, "Content-Type", "application/x-protobuf", "User-Agent", "\x80<script>").Text
 }
 
 // assertTame: UTF-8 without anything that a terminal obeys or that begins a line. Tabs part the columns of the log.

@@ -14,10 +14,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip" // what exporters compress with by default
 	"google.golang.org/grpc/status"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // maxMessageBytes is what a message may have. Exporters join more than gRPC's own 4 MiB.
@@ -73,6 +77,16 @@ func (s *Sink) Export(ctx context.Context, request pprofileotlp.ExportRequest) (
 		return pprofileotlp.NewExportResponse(), status.Convert(err).Err()
 	}
 	return pprofileotlp.NewExportResponse(), nil
+}
+
+// Send sends messages to an address over gRPC. Each must be taken.
+func Send(t require.TestingT, address string, messages ...pprofile.Profiles) {
+	connection := must.Get(grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
+	defer connection.Close()
+	for _, pd := range messages {
+		_, err := pprofileotlp.NewGRPCClient(connection).Export(context.Background(), pprofileotlp.NewExportRequestFromProfiles(pd))
+		require.NoError(t, err)
+	}
 }
 
 // Delivered returns what a deduplicator with its default options makes of profiles: links without a span become
