@@ -75,7 +75,8 @@ func (s *symbolizer) Start(ctx context.Context, host component.Host) (err error)
 	s.store = source.NewStore(ctx, source.Settings{
 		Sources: sources, Directory: directory, MaxBytes: s.cfg.Cache.MaxSize, MaxFileBytes: s.cfg.MaxFileSize,
 		IndexTimeout: s.cfg.IndexTimeout, FetchTimeout: s.cfg.FetchTimeout, Fetches: s.cfg.ConcurrentFetches,
-		MissingFor: s.cfg.MissingFor, FailedFor: s.cfg.FailedFor, Memory: s.memory, Report: s.telemetry,
+		MissingFor: s.cfg.MissingFor, FailedFor: s.cfg.FailedFor, Memory: s.memory,
+		Fetched: s.telemetry.fetched, Indexed: s.telemetry.indexed, Cached: s.telemetry.cached.Store,
 	})
 	return s.receiveUploads(ctx, host)
 }

@@ -57,8 +57,6 @@ type telemetry struct {
 	cached   atomic.Int64
 }
 
-var _ source.Reporter = (*telemetry)(nil)
-
 func newTelemetry(set processor.Settings) (*telemetry, error) {
 	builder, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	if err != nil {
@@ -88,8 +86,8 @@ func (t *telemetry) locations(ctx context.Context, counts *results) {
 	}
 }
 
-// Fetched counts the result of a source.
-func (t *telemetry) Fetched(name string, result source.Result, err error) {
+// fetched counts the result of a source.
+func (t *telemetry) fetched(name string, result source.Result, err error) {
 	t.builder.ProcessorProfileSymbolizerFetches.Add(context.Background(), 1,
 		t.with(attribute.String("source", name), attribute.String("result", string(result))))
 	if err != nil {
@@ -97,8 +95,8 @@ func (t *telemetry) Fetched(name string, result source.Result, err error) {
 	}
 }
 
-// Indexed records the time of an index, and what of DWARF was not read.
-func (t *telemetry) Indexed(duration time.Duration, stats debuginfo.Stats) {
+// indexed records the time of an index, and what of DWARF was not read.
+func (t *telemetry) indexed(duration time.Duration, stats debuginfo.Stats) {
 	ctx := context.Background()
 	t.builder.ProcessorProfileSymbolizerIndexDuration.Record(ctx, duration.Seconds(), t.with())
 	for reason, n := range map[string]int{
@@ -121,5 +119,3 @@ func (t *telemetry) uploaded(result string, err error) {
 	}
 }
 
-// Cached notes the size of all indices.
-func (t *telemetry) Cached(bytes int64) { t.cached.Store(bytes) }

@@ -83,10 +83,10 @@ func TestTelemetry(t *testing.T) {
 	c.buildID = "ff" + c.buildID[2:]
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	assert.EqualValues(t, c.size, sums(t, tel, "locations")["result=missing "])
-	s.telemetry.Indexed(time.Second, debuginfo.Stats{Split: 1, Elsewhere: 2, Skipped: 3, Malformed: 4})
+	s.telemetry.indexed(time.Second, debuginfo.Stats{Split: 1, Elsewhere: 2, Skipped: 3, Malformed: 4})
 	assert.Equal(t, map[string]int64{
 		"reason=split ": 1, "reason=alternate ": 2, "reason=version ": 3, "reason=malformed ": 4,
 	}, sums(t, tel, "unread_debug_info"))
-	s.telemetry.Fetched("debuginfod", source.Failed, errors.New("no"))
+	s.telemetry.fetched("debuginfod", source.Failed, errors.New("no"))
 	assert.EqualValues(t, 1, sums(t, tel, "fetches")["result=failed source=debuginfod "])
 }

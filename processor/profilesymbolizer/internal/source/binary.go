@@ -6,8 +6,6 @@ package source // import "github.com/otelpprof/otelpprof/processor/profilesymbol
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"os"
 	"strings"
@@ -53,20 +51,17 @@ func (b Binary) Normalize() (Binary, bool) {
 	return b, false
 }
 
-// key identifies a binary, and is part of the name of its index.
-func (b Binary) key() string {
-	sum := sha256.Sum256([]byte(string(b.Kind) + "\x00" + b.ID))
-	return hex.EncodeToString(sum[:20])
-}
+// identity returns the binary without its path.
+func (b Binary) identity() Binary { return Binary{Kind: b.Kind, ID: b.ID} }
 
 // ErrNotFound says that a source does not have a binary.
 var ErrNotFound = errors.New("no source has the binary")
 
 // Source finds files.
 type Source interface {
-	// Name is the name of the source in metrics.
-	Name() string
-	// Find calls use with each file that can be the binary, and sections to add to those of its header, until it returns false. Find closes
+	// name is the name of the source in metrics.
+	name() string
+	// find calls use with each file that can be the binary, and sections to add to those of its header, until it returns false. find closes
 	// the files. Without any, the error is ErrNotFound.
-	Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error
+	find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error
 }

@@ -4,6 +4,8 @@
 package source
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,8 +25,10 @@ type cache struct {
 	maxBytes  int64
 }
 
+// path returns the name of the index of a binary.
 func (c *cache) path(b Binary) string {
-	key := b.key()
+	sum := sha256.Sum256([]byte(string(b.Kind) + "\x00" + b.ID))
+	key := hex.EncodeToString(sum[:20])
 	return filepath.Join(c.directory, cacheVersion, key[:2], key[2:]+indexSuffix)
 }
 

@@ -28,12 +28,12 @@ type Debuginfod struct {
 	breaker breaker
 }
 
-// Name returns the name of the source.
-func (*Debuginfod) Name() string { return "debuginfod" }
+// name returns the name of the source.
+func (*Debuginfod) name() string { return "debuginfod" }
 
-// Find downloads the debug information, or else the executable: a stripped program of Go has all in there. Of debug information that is too
+// find downloads the debug information, or else the executable: a stripped program of Go has all in there. Of debug information that is too
 // large, it downloads the table of symbols.
-func (d *Debuginfod) Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
+func (d *Debuginfod) find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
 	if b.Kind != GNU {
 		return ErrNotFound
 	}

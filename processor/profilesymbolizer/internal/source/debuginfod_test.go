@@ -81,11 +81,12 @@ func TestTooLargeForDebuginfod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := debuginfod(t, test.handler)
 			set := settings(t.TempDir(), server)
+			report := reportOf(&set)
 			function, result := get(t, newStore(t, set), Binary{Kind: GNU, ID: idA})
 			assert.Equal(t, test.result, result)
 			assert.Equal(t, test.want, function)
 			if test.text != "" {
-				assert.ErrorContains(t, errors.Join(set.Report.(*report).errs...), test.text)
+				assert.ErrorContains(t, errors.Join(report.errs...), test.text)
 			}
 			left, err := os.ReadDir(server.Directory)
 			require.NoError(t, err)

@@ -17,11 +17,11 @@ import (
 // leads out of the directories, also not by a symbolic link.
 type Directories []string
 
-// Name returns the name of the source.
-func (Directories) Name() string { return "directories" }
+// name returns the name of the source.
+func (Directories) name() string { return "directories" }
 
-// Find opens the files one after the other.
-func (d Directories) Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
+// find opens the files one after the other.
+func (d Directories) find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
 	found := false
 	for _, directory := range d {
 		root, err := os.OpenRoot(directory)

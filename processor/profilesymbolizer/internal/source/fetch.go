@@ -37,12 +37,12 @@ func (s *Store) get(ctx context.Context, b Binary) (*Handle, error) {
 	handle, err := s.cache.load(b)
 	switch {
 	case err == nil:
-		s.set.Report.Fetched(cacheName, Found, nil)
+		s.set.Fetched(cacheName, Found, nil)
 		return handle, nil
 	case os.IsNotExist(err):
-		s.set.Report.Fetched(cacheName, Missing, nil)
+		s.set.Fetched(cacheName, Missing, nil)
 	default:
-		s.set.Report.Fetched(cacheName, Failed, err)
+		s.set.Fetched(cacheName, Failed, err)
 	}
 	before := s.renewals.Load()
 	best, err := s.search(ctx, b)
@@ -61,7 +61,7 @@ func (s *Store) get(ctx context.Context, b Binary) (*Handle, error) {
 		return nil, err
 	}
 	handle, err = s.cache.load(b)
-	s.set.Report.Cached(s.cache.evict())
+	s.set.Cached(s.cache.evict())
 	return handle, err
 }
 
@@ -88,14 +88,14 @@ func (s *Store) search(ctx context.Context, b Binary) (best candidate, err error
 		case found.quality > best.quality:
 			best.discard()
 			best = found
-			s.set.Report.Fetched(source.Name(), Found, nil)
+			s.set.Fetched(source.name(), Found, nil)
 		case errors.Is(err, ErrNotFound):
-			s.set.Report.Fetched(source.Name(), Missing, nil)
+			s.set.Fetched(source.name(), Missing, nil)
 		case errors.Is(err, errNoSymbols):
-			s.set.Report.Fetched(source.Name(), NoSymbols, nil)
+			s.set.Fetched(source.name(), NoSymbols, nil)
 			errs = append(errs, err)
 		case err != nil:
-			s.set.Report.Fetched(source.Name(), Failed, err)
+			s.set.Fetched(source.name(), Failed, err)
 			errs = append(errs, err)
 		default:
 			found.discard()
@@ -124,7 +124,7 @@ func (s *Store) ask(ctx context.Context, source Source, b Binary) (best candidat
 	ctx, cancel := context.WithTimeout(ctx, s.set.FetchTimeout)
 	defer cancel()
 	var failure error
-	err = source.Find(ctx, b, func(file *os.File, added ...elffile.Section) bool {
+	err = source.find(ctx, b, func(file *os.File, added ...elffile.Section) bool {
 		made, err := s.index(ctx, b, file, added)
 		switch {
 		case err != nil:
@@ -197,7 +197,7 @@ func (s *Store) build(ctx context.Context, b Binary, file *io.SectionReader, add
 	}
 	begin := time.Now()
 	result, err := symbols.Build(elf, made.file, memory)
-	s.set.Report.Indexed(time.Since(begin), result.Debug)
+	s.set.Indexed(time.Since(begin), result.Debug)
 	if made.quality = result.Quality; err != nil || made.quality == index.QualityNone {
 		made.discard()
 	}

@@ -34,18 +34,11 @@ type Settings struct {
 	MissingFor, FailedFor time.Duration
 	// Memory returns a meter for the work on one binary, and what releases its memory.
 	Memory func(ctx context.Context) (*meter.Meter, func(), error)
-	// Report gets what happens. It must be safe for concurrent use.
-	Report Reporter
-}
-
-// Reporter gets what a store does.
-type Reporter interface {
-	// Fetched gets the result of a source.
-	Fetched(source string, result Result, err error)
-	// Indexed gets the time to make an index, and what of DWARF was not read.
-	Indexed(time.Duration, debuginfo.Stats)
-	// Cached gets the size of all indices.
-	Cached(bytes int64)
+	// Fetched is told the result of a source, Indexed the time to make an index and what of DWARF was not read, and Cached the size of all
+	// indices. They must be safe for concurrent use.
+	Fetched func(source string, result Result, err error)
+	Indexed func(time.Duration, debuginfo.Stats)
+	Cached  func(bytes int64)
 }
 
 // Result is that of looking for a binary.
@@ -78,7 +71,7 @@ type Store struct {
 	renewals atomic.Int64
 
 	mu      sync.Mutex
-	entries map[string]*list.Element
+	entries map[Binary]*list.Element // by identity
 	// used has the entries, those that were used last first.
 	used list.List
 }
@@ -86,7 +79,6 @@ type Store struct {
 // entry is a binary. The lock of the store guards its fields, except done.
 type entry struct {
 	binary Binary
-	key    string
 	result Result
 	handle *Handle
 	// until is when a binary that is missing, or one of whose sources failed, is looked for again.
@@ -99,7 +91,7 @@ type entry struct {
 func NewStore(ctx context.Context, set Settings) *Store {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Store{
-		set: set, cache: cache{set.Directory, set.MaxBytes}, cancel: cancel, queue: make(chan *entry, maxQueue), entries: map[string]*list.Element{},
+		set: set, cache: cache{set.Directory, set.MaxBytes}, cancel: cancel, queue: make(chan *entry, maxQueue), entries: map[Binary]*list.Element{},
 	}
 	for range set.Fetches {
 		s.workers.Go(func() { s.work(ctx) })
@@ -121,16 +113,15 @@ func (s *Store) Close() {
 // Acquire returns the index of a binary, which the caller must release, or why there is none. A pending one is ready, or will never be,
 // when the channel is closed.
 func (s *Store) Acquire(b Binary) (*Handle, Result, <-chan struct{}) {
-	key := b.key()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	element := s.entries[key]
+	element := s.entries[b.identity()]
 	if element != nil && s.expired(element.Value.(*entry)) {
 		s.remove(element)
 		element = nil
 	}
 	if element == nil {
-		if element = s.add(b, key); element == nil {
+		if element = s.add(b); element == nil {
 			return nil, Pending, nil
 		}
 	}
@@ -149,7 +140,7 @@ func (s *Store) Renew(id string) {
 		b := Binary{Kind: kind, ID: id}
 		_ = os.Remove(s.cache.path(b))
 		s.mu.Lock()
-		if element := s.entries[b.key()]; element != nil {
+		if element := s.entries[b]; element != nil {
 			s.remove(element)
 		}
 		s.mu.Unlock()
@@ -168,8 +159,8 @@ func (s *Store) expired(e *entry) bool {
 }
 
 // add adds an entry, and queues it. It returns nil if the queue is full.
-func (s *Store) add(b Binary, key string) *list.Element {
-	e := &entry{binary: b, key: key, result: Pending, done: make(chan struct{})}
+func (s *Store) add(b Binary) *list.Element {
+	e := &entry{binary: b, result: Pending, done: make(chan struct{})}
 	select {
 	case s.queue <- e:
 	default:
@@ -179,15 +170,15 @@ func (s *Store) add(b Binary, key string) *list.Element {
 		s.remove(last)
 	}
 	element := s.used.PushFront(e)
-	s.entries[key] = element
+	s.entries[b.identity()] = element
 	return element
 }
 
 // remove forgets an entry.
 func (s *Store) remove(element *list.Element) {
 	e := s.used.Remove(element).(*entry)
-	if s.entries[e.key] == element {
-		delete(s.entries, e.key)
+	if s.entries[e.binary.identity()] == element {
+		delete(s.entries, e.binary.identity())
 	}
 	if e.handle != nil {
 		e.handle.Release()
@@ -196,7 +187,7 @@ func (s *Store) remove(element *list.Element) {
 }
 
 func (s *Store) work(ctx context.Context) {
-	s.set.Report.Cached(s.cache.evict())
+	s.set.Cached(s.cache.evict())
 	for {
 		select {
 		case <-ctx.Done():
@@ -217,7 +208,7 @@ func (s *Store) finish(e *entry, handle *Handle, err error) {
 		if e.result = Found; err != nil {
 			e.until = time.Now().Add(s.set.FailedFor)
 		}
-		if element := s.entries[e.key]; element != nil && element.Value == e {
+		if element := s.entries[e.binary.identity()]; element != nil && element.Value == e {
 			e.handle = handle
 		} else { // The entry was forgotten while it was pending.
 			handle.Release()

@@ -32,37 +32,54 @@ const (
 	idB = "bb0102030405060708090a0b0c0d0e0f10111213"
 )
 
-// report counts what a store reports.
+// report counts what sources report.
 type report struct {
 	mu      sync.Mutex
-	fetched map[string]int
+	results map[string]int
 	errs    []error
 }
 
-func (r *report) Fetched(source string, result Result, err error) {
+func (r *report) fetched(source string, result Result, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fetched[fmt.Sprint(source, " ", result)]++
+	r.results[fmt.Sprint(source, " ", result)]++
 	r.errs = append(r.errs, err)
 }
 
-func (*report) Indexed(time.Duration, debuginfo.Stats) {}
-
-func (*report) Cached(int64) {}
+// reportOf makes a store report its sources.
+func reportOf(set *Settings) *report {
+	r := &report{results: map[string]int{}}
+	set.Fetched = r.fetched
+	return r
+}
 
 func (r *report) counts() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return maps.Clone(r.fetched)
+	return maps.Clone(r.results)
 }
 
 // settings returns those of a store in a directory.
 func settings(directory string, sources ...Source) Settings {
 	return Settings{
 		Sources: sources, Directory: directory, MaxBytes: 1 << 20, MaxFileBytes: 1 << 20, IndexTimeout: time.Minute, FetchTimeout: time.Minute,
-		Fetches: 2, MissingFor: time.Hour, FailedFor: time.Hour, Report: &report{fetched: map[string]int{}},
-		Memory: func(context.Context) (*meter.Meter, func(), error) { return nil, func() {}, nil },
+		Fetches: 2, MissingFor: time.Hour, FailedFor: time.Hour,
+		Fetched: func(string, Result, error) {}, Indexed: func(time.Duration, debuginfo.Stats) {}, Cached: func(int64) {},
+		Memory: memoryOf(nil),
 	}
+}
+
+// memoryOf returns a memory that reserve limits.
+func memoryOf(reserve func(total int64) error) func(context.Context) (*meter.Meter, func(), error) {
+	return func(context.Context) (*meter.Meter, func(), error) { return meter.New(0, reserve), func() {}, nil }
+}
+
+// directoryOfA returns a directory with the binary A.
+func directoryOfA(t *testing.T) (Directories, Binary) {
+	t.Helper()
+	directory := t.TempDir()
+	write(t, filepath.Join(directory, "a"), elftest.WithSymbols(idA, "a"))
+	return Directories{directory}, Binary{Kind: GNU, ID: idA, Path: "/a"}
 }
 
 // get waits for the result of a binary, and returns the name of its function.
@@ -183,11 +200,10 @@ func TestInvalidIDs(t *testing.T) {
 
 // An index in the cache serves another process. A damaged one is made anew. Old ones make room.
 func TestCache(t *testing.T) {
-	binaries, shared := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
-	write(t, filepath.Join(binaries, "b"), elftest.WithSymbols(idB, "b"))
-	a, b := Binary{Kind: GNU, ID: idA, Path: "/a"}, Binary{Kind: GNU, ID: idB, Path: "/b"}
-	name, _ := get(t, newStore(t, settings(shared, Directories{binaries})), a)
+	directories, a := directoryOfA(t)
+	shared, b := t.TempDir(), Binary{Kind: GNU, ID: idB, Path: "/b"}
+	write(t, filepath.Join(directories[0], "b"), elftest.WithSymbols(idB, "b"))
+	name, _ := get(t, newStore(t, settings(shared, directories)), a)
 	assert.Equal(t, "a", name)
 
 	name, _ = get(t, newStore(t, settings(shared)), a)
@@ -200,10 +216,11 @@ func TestCache(t *testing.T) {
 	require.NoError(t, err)
 	data[len(data)-1] ^= 1
 	require.NoError(t, os.WriteFile(cached, data, 0o600))
-	set := settings(shared, Directories{binaries})
+	set := settings(shared, directories)
+	report := reportOf(&set)
 	name, _ = get(t, newStore(t, set), a)
 	assert.Equal(t, "a", name)
-	assert.Equal(t, map[string]int{"cache failed": 1, "directories found": 1}, set.Report.(*report).counts())
+	assert.Equal(t, map[string]int{"cache failed": 1, "directories found": 1}, report.counts())
 
 	require.NoError(t, os.Chtimes(cached, time.Unix(1, 0), time.Unix(1, 0)))
 	set.MaxBytes = int64(len(data))
@@ -214,11 +231,8 @@ func TestCache(t *testing.T) {
 
 // A file that is cut off while it is mapped is an error of that binary, and does not end the process.
 func TestCutOff(t *testing.T) {
-	binaries, directory := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
-	set := settings(directory, Directories{binaries})
-	s := newStore(t, set)
-	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	directories, a := directoryOfA(t)
+	s := newStore(t, settings(t.TempDir(), directories))
 	name, _ := get(t, s, a)
 	require.Equal(t, "a", name)
 	handle, _, _ := s.Acquire(a)
@@ -253,6 +267,7 @@ func TestDebuginfod(t *testing.T) {
 		}
 	})
 	set := settings(t.TempDir(), server)
+	report := reportOf(&set)
 	s := newStore(t, set)
 	name, _ := get(t, s, Binary{Kind: GNU, ID: idA})
 	assert.Equal(t, "debug", name)
@@ -270,7 +285,7 @@ func TestDebuginfod(t *testing.T) {
 	assert.Equal(t, before+2, asked.Load(), "debuginfod knows GNU's build ids only")
 	assert.Equal(t, map[string]int{
 		"cache missing": 4, "debuginfod found": 2, "debuginfod missing": 2,
-	}, set.Report.(*report).counts())
+	}, report.counts())
 }
 
 // One fetch serves all that wait for a binary.
@@ -357,13 +372,11 @@ func TestBreaker(t *testing.T) {
 
 // A source that failed can have a better file: what another one has is used until it is asked again.
 func TestBetterLater(t *testing.T) {
-	binaries := t.TempDir()
-	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
+	directories, a := directoryOfA(t)
 	server := debuginfod(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) })
-	set := settings(t.TempDir(), Directories{binaries}, server)
+	set := settings(t.TempDir(), directories, server)
 	set.FailedFor = time.Millisecond
 	s := newStore(t, set)
-	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		handle, result, _ := s.Acquire(a)
 		if assert.NotNil(t, handle) {
@@ -376,50 +389,43 @@ func TestBetterLater(t *testing.T) {
 
 // A file that is unusable is not read again soon. One for which there was no memory is.
 func TestUnusable(t *testing.T) {
-	binaries := t.TempDir()
-	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
-	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	directories, a := directoryOfA(t)
 	for _, test := range []struct {
 		err   error
 		again bool
 	}{{ErrTooLarge, false}, {ErrBusy, true}} {
-		set := settings(t.TempDir(), Directories{binaries})
+		set := settings(t.TempDir(), directories)
 		set.FailedFor = time.Millisecond
-		set.Memory = func(context.Context) (*meter.Meter, func(), error) {
-			return meter.New(0, func(int64) error { return test.err }), func() {}, nil
-		}
+		set.Memory = memoryOf(func(int64) error { return test.err })
+		report := reportOf(&set)
 		s := newStore(t, set)
 		_, result := get(t, s, a)
 		for range 5 {
 			time.Sleep(2 * time.Millisecond)
 			_, result, _ = s.Acquire(a)
 		}
-		require.Eventually(t, func() bool { return (set.Report.(*report).counts()["directories failed"] > 1) == test.again }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return (report.counts()["directories failed"] > 1) == test.again }, time.Minute, time.Millisecond)
 		if !test.again {
 			assert.Equal(t, Failed, result)
 		}
 	}
 }
 
-// A limit of memory, and one of time, end the work on a file.
+// A limit of memory, and one of the size, end the work on a file.
 func TestLimits(t *testing.T) {
-	binaries := t.TempDir()
-	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
-	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
+	directories, a := directoryOfA(t)
 	errFull := errors.New("full")
-	set := settings(t.TempDir(), Directories{binaries})
-	set.Memory = func(context.Context) (*meter.Meter, func(), error) {
-		return meter.New(0, func(int64) error { return errFull }), func() {}, nil
+	for want, change := range map[error]func(*Settings){
+		errFull:     func(set *Settings) { set.Memory = memoryOf(func(int64) error { return errFull }) },
+		ErrTooLarge: func(set *Settings) { set.MaxFileBytes = 10 },
+	} {
+		set := settings(t.TempDir(), directories)
+		change(&set)
+		report := reportOf(&set)
+		_, result := get(t, newStore(t, set), a)
+		assert.Equal(t, Failed, result)
+		assert.ErrorIs(t, errors.Join(report.errs...), want)
 	}
-	_, result := get(t, newStore(t, set), a)
-	assert.Equal(t, Failed, result)
-	assert.ErrorIs(t, errors.Join(set.Report.(*report).errs...), errFull)
-
-	set = settings(t.TempDir(), Directories{binaries})
-	set.MaxFileBytes = 10
-	_, result = get(t, newStore(t, set), a)
-	assert.Equal(t, Failed, result)
-	assert.ErrorIs(t, errors.Join(set.Report.(*report).errs...), ErrTooLarge)
 }
 
 // A file whose debug information needs too much memory has the names of its table of symbols. It is not looked for again.
@@ -433,14 +439,12 @@ func TestNamesWithoutDebugInfo(t *testing.T) {
 	)
 	write(t, filepath.Join(binaries, "a"), sections)
 	set := settings(t.TempDir(), Directories{binaries})
-	set.Memory = func(context.Context) (*meter.Meter, func(), error) {
-		return meter.New(0, func(total int64) error {
-			if total > 1<<18 {
-				return ErrTooLarge
-			}
-			return nil
-		}), func() {}, nil
-	}
+	set.Memory = memoryOf(func(total int64) error {
+		if total > 1<<18 {
+			return ErrTooLarge
+		}
+		return nil
+	})
 	s := newStore(t, set)
 	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
 	name, result := get(t, s, a)

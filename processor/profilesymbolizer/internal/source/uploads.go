@@ -52,17 +52,17 @@ type Uploads struct {
 	running   sync.WaitGroup
 }
 
-// Name returns the name of the source.
-func (*Uploads) Name() string { return "uploads" }
+// name returns the name of the source.
+func (*Uploads) name() string { return "uploads" }
 
-// Find opens the file, and marks it as used.
-func (u *Uploads) Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
+// find opens the file, and marks it as used.
+func (u *Uploads) find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
 	if b.Kind == Go {
 		return ErrNotFound
 	}
 	now := time.Now()
 	_ = os.Chtimes(u.path(b.ID), now, now)
-	return Directories{u.Directory}.Find(ctx, Binary{Kind: b.Kind, ID: b.ID}, use)
+	return Directories{u.Directory}.find(ctx, Binary{Kind: b.Kind, ID: b.ID}, use)
 }
 
 func (u *Uploads) path(id string) string {

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
@@ -25,7 +24,7 @@ import (
 func uploadsIn(directory string) *Uploads {
 	return &Uploads{
 		Directory: directory, MaxBytes: 1 << 20, MaxFileBytes: 1 << 16, Stored: func(string) {},
-		Memory: func(context.Context) (*meter.Meter, func(), error) { return nil, func() {}, nil },
+		Memory: memoryOf(nil),
 	}
 }
 
@@ -101,21 +100,19 @@ type late struct {
 	asked atomic.Int64
 }
 
-func (l *late) Find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
+func (l *late) find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
 	if l.asked.Add(1) == 1 {
 		l.store.Renew(b.ID)
 	}
-	return l.Directories.Find(ctx, b, use)
+	return l.Directories.find(ctx, b, use)
 }
 
 // An index that was made while a file was uploaded is not kept: it can be a worse one.
 func TestUploadWhileSearching(t *testing.T) {
-	binaries := t.TempDir()
-	write(t, filepath.Join(binaries, "a"), elftest.WithSymbols(idA, "a"))
-	source := &late{Directories: Directories{binaries}}
+	directories, a := directoryOfA(t)
+	source := &late{Directories: directories}
 	s := newStore(t, settings(t.TempDir(), source))
 	source.store = s
-	a := Binary{Kind: GNU, ID: idA, Path: "/a"}
 	get(t, s, a)
 	name, _ := get(t, s, a)
 	assert.Equal(t, "a", name)
@@ -245,14 +242,12 @@ func TestUploadsEvict(t *testing.T) {
 func TestUploadsWithoutMemory(t *testing.T) {
 	u := uploadsIn(t.TempDir())
 	most := int64(0)
-	u.Memory = func(context.Context) (*meter.Meter, func(), error) {
-		return meter.New(0, func(total int64) error {
-			if total > most {
-				return ErrBusy
-			}
-			return nil
-		}), func() {}, nil
-	}
+	u.Memory = memoryOf(func(total int64) error {
+		if total > most {
+			return ErrBusy
+		}
+		return nil
+	})
 	file := elftest.WithSymbols(idA, "a")
 	require.ErrorIs(t, receive(t, u, idA, -1, file), ErrBusy)
 	most = copyBytes
