@@ -140,11 +140,11 @@ func (r *reader) follow(n *names) error {
 			return err
 		}
 		c := r.cursorAt(u, origin.number)
-		e, err := r.entry(u, &c)
-		if err != nil || e.abbreviation == nil {
+		entry, err := r.entry(u, &c)
+		if err != nil || entry == nil {
 			return err
 		}
-		for _, at := range e.abbreviation.attributes {
+		for _, at := range entry.attributes {
 			n.add(r, u, at.name, u.value(&c, at))
 		}
 		if err := r.advance(c.at - int(origin.number)); err != nil {

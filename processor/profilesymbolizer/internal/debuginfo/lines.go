@@ -134,7 +134,6 @@ func (r *reader) place(s *state, f *files) index.Place {
 // run executes a program of lines.
 func (r *reader) run(p *program, f *files) error {
 	s, rows := state{file: 1, line: 1}, r.builder.Sequence()
-	defer func() { rows.Discard() }()
 	for !p.end() {
 		begin := p.at
 		switch op := p.byte(); {

@@ -107,11 +107,10 @@ func (r *reader) walk(u *unit, files *files) error {
 	stack, node := r.stack[:0], uint32(0)
 	for !c.end() {
 		begin := c.at
-		e, err := r.entry(u, &c)
+		a, err := r.entry(u, &c)
 		if err != nil {
 			return err
 		}
-		a := e.abbreviation
 		if a == nil { // The children of an entry end.
 			if len(stack) == 0 {
 				return nil

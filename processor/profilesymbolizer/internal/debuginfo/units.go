@@ -93,15 +93,17 @@ func (r *reader) load(u *unit) error {
 	}
 	c := r.cursorAt(u, u.body)
 	entry, err := r.entry(u, &c)
-	if err != nil || entry.abbreviation == nil {
+	if err != nil || entry == nil {
 		return err
 	}
-	low := value{}
-	for _, a := range entry.abbreviation.attributes {
+	var low, directory value
+	for _, a := range entry.attributes {
 		v := u.value(&c, a)
 		switch a.name {
 		case dwarf.AttrLowpc:
 			low = v
+		case dwarf.AttrCompDir:
+			directory = v
 		case dwarf.AttrStmtList:
 			u.lines = v
 		case dwarf.AttrStrOffsetsBase:
@@ -117,16 +119,8 @@ func (r *reader) load(u *unit) error {
 		}
 	}
 	u.low, _ = r.address(u, low)
-	// The directory can need the bases, which can come after it.
-	c = r.cursorAt(u, u.body)
-	if entry, err = r.entry(u, &c); err != nil {
-		return err
-	}
-	for _, a := range entry.abbreviation.attributes {
-		if v := u.value(&c, a); a.name == dwarf.AttrCompDir {
-			u.directory = r.text(u, v)
-		}
-	}
+	// Its text can need the bases, which can come after it.
+	u.directory = r.text(u, directory)
 	return nil
 }
 
@@ -134,31 +128,26 @@ func (r *reader) cursorAt(u *unit, offset uint64) cursor {
 	return cursor{data: r.sections.Info[:u.end], at: int(offset), order: r.sections.Order}
 }
 
-// entry is a debugging information entry whose attributes come next.
-type entry struct {
-	offset uint64
-	// abbreviation is nil at the end of a list of children.
-	abbreviation *abbreviation
-}
-
-func (r *reader) entry(u *unit, c *cursor) (entry, error) {
-	e := entry{offset: uint64(c.at)}
+// entry returns the abbreviation of an entry whose attributes come next, or nil at the end of a list of children.
+func (r *reader) entry(u *unit, c *cursor) (*abbreviation, error) {
+	begin := c.at
 	code := c.unsigned()
 	if code == 0 || c.failed {
-		return e, nil
+		return nil, nil //nolint:nilnil // the list ends
 	}
 	table := r.current
 	if r.currentUnit != u {
 		var err error
 		if table, err = r.abbreviationsOf(u); err != nil {
-			return e, err
+			return nil, err
 		}
 		r.current, r.currentUnit = table, u
 	}
-	if e.abbreviation = table.find(code); e.abbreviation == nil {
-		return e, malformed("abbreviation %d of the entry at %d does not exist", code, e.offset)
+	found := table.find(code)
+	if found == nil {
+		return nil, malformed("abbreviation %d of the entry at %d does not exist", code, begin)
 	}
-	return e, nil
+	return found, nil
 }
 
 // text returns the text of a value.

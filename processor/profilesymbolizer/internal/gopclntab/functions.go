@@ -99,7 +99,6 @@ func (r *reader) count() error {
 // addRows adds the rows of a function: both tables together.
 func (r *reader) addRows(size uint64) {
 	rows := r.builder.Sequence()
-	defer rows.Discard()
 	for at, f, l := uint64(0), 0, 0; at < size && f < len(r.files) && l < len(r.lines); {
 		rows.Row(r.entry+at, r.place(r.files[f].value, r.lines[l].value))
 		at = min(r.files[f].end, r.lines[l].end)

@@ -39,7 +39,6 @@ var entrySize = [numTables]int{segmentSize, rangeSize, nodeSize, functionSize, r
 const (
 	baseAt     = 8
 	checksumAt = 16
-	qualityAt  = 20
 	countsAt   = 24
 )
 

@@ -34,7 +34,7 @@ func written(tb testing.TB, b *Builder) []byte {
 	f, err := os.Create(filepath.Join(tb.TempDir(), "index"))
 	require.NoError(tb, err)
 	defer f.Close()
-	size, err := b.WriteTo(f)
+	size, _, err := b.WriteTo(f)
 	require.NoError(tb, err)
 	data, err := os.ReadFile(f.Name())
 	require.NoError(tb, err)
@@ -83,8 +83,8 @@ func TestLookup(t *testing.T) {
 	rows.Row(base, Place{b.Text("backwards.c"), 1, 0})
 	rows.Row(base-1, Place{b.Text("backwards.c"), 2, 0})
 	rows.End(base + 0x10)
+	assert.Equal(t, QualityLines, b.quality())
 	table := read(t, b)
-	assert.Equal(t, QualityLines, table.Quality())
 	for address, want := range map[uint64]string{
 		0x0:   "symbol@1 :0:0",
 		0x10:  "outer@1 :0:0",

@@ -19,8 +19,15 @@ type Sequence struct {
 	skipped bool
 }
 
-// Sequence begins a sequence.
-func (b *Builder) Sequence() Sequence { return Sequence{b: b, begin: len(b.rows)} }
+// Sequence begins a sequence. The rows of one that did not end are dropped.
+func (b *Builder) Sequence() Sequence {
+	if n := len(b.sequences); n > 0 {
+		b.rows = b.rows[:b.sequences[n-1].end]
+	} else {
+		b.rows = b.rows[:0]
+	}
+	return Sequence{b: b, begin: len(b.rows)}
+}
 
 // Row adds a row. Of several with one address the last one holds.
 func (s *Sequence) Row(address uint64, place Place) {
@@ -55,16 +62,11 @@ func (s *Sequence) Row(address uint64, place Place) {
 func (s *Sequence) End(address uint64) {
 	s.Row(address, Place{})
 	b := s.b
-	if n := len(b.rows); s.skipped || n-s.begin < 2 || b.err != nil {
-		b.rows = b.rows[:s.begin]
-	} else if b.use(16) {
+	if n := len(b.rows); !s.skipped && n-s.begin > 1 && b.use(16) {
 		b.sequences = append(b.sequences, sequence{s.begin, n})
 	}
 	*s = b.Sequence()
 }
-
-// Discard drops the rows since the last end.
-func (s *Sequence) Discard() { s.b.rows = s.b.rows[:s.begin] }
 
 // sortedRows returns the rows of all sequences by address. Of sequences that overlap, the first one holds.
 func (b *Builder) sortedRows() ([]row, error) {

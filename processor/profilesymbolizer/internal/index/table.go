@@ -14,7 +14,6 @@ import (
 type Table struct {
 	data     []byte
 	base     uint64
-	quality  Quality
 	segments []Segment
 	tables   [numTables][]byte
 }
@@ -24,7 +23,7 @@ func Read(data []byte) (*Table, error) {
 	if len(data) < headerSize || string(data[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: it does not begin as one", ErrInvalid)
 	}
-	t := &Table{data: data, base: binary.LittleEndian.Uint64(data[baseAt:]), quality: Quality(binary.LittleEndian.Uint32(data[qualityAt:]))}
+	t := &Table{data: data, base: binary.LittleEndian.Uint64(data[baseAt:])}
 	rest := data[headerSize:]
 	for i := range t.tables {
 		size := uint64(binary.LittleEndian.Uint32(data[countsAt+4*i:])) * uint64(entrySize[i])
@@ -50,9 +49,6 @@ func Read(data []byte) (*Table, error) {
 	}
 	return t, nil
 }
-
-// Quality returns what the index knows.
-func (t *Table) Quality() Quality { return t.quality }
 
 // Frame is a function at a place. The file is a text, the function a number.
 type Frame struct {

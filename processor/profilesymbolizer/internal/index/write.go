@@ -12,8 +12,8 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Quality returns what the index will know.
-func (b *Builder) Quality() Quality {
+// quality returns what the index will know.
+func (b *Builder) quality() Quality {
 	switch {
 	case len(b.sequences) > 0:
 		return QualityLines
@@ -23,18 +23,18 @@ func (b *Builder) Quality() Quality {
 	return QualityNone
 }
 
-// WriteTo writes the index. The builder must not be used afterwards.
-func (b *Builder) WriteTo(w io.WriterAt) (size int64, err error) {
+// WriteTo writes the index, and returns its size and what it knows. The builder must not be used afterwards.
+func (b *Builder) WriteTo(w io.WriterAt) (size int64, quality Quality, err error) {
 	if b.err != nil {
-		return 0, b.err
+		return 0, QualityNone, b.err
 	}
 	entries, err := b.entries()
 	if err != nil {
-		return 0, err
+		return 0, QualityNone, err
 	}
 	rows, err := b.sortedRows()
 	if err != nil {
-		return 0, err
+		return 0, QualityNone, err
 	}
 	body := io.NewOffsetWriter(w, int64(headerSize))
 	checksum := crc32.New(castagnoli)
@@ -65,13 +65,14 @@ func (b *Builder) WriteTo(w io.WriterAt) (size int64, err error) {
 	}
 	_, _ = out.Write(b.texts)
 	if err := out.Flush(); err != nil {
-		return 0, err
+		return 0, QualityNone, err
 	}
 	counts := [numTables]int{len(b.segments), len(entries), len(b.nodes), len(b.functions), len(rows), len(b.texts)}
 	header := append(make([]byte, 0, headerSize), magic...)
 	header = binary.LittleEndian.AppendUint64(header, b.base)
 	header = binary.LittleEndian.AppendUint32(header, 0)
-	header = binary.LittleEndian.AppendUint32(header, uint32(b.Quality()))
+	quality = b.quality()
+	header = binary.LittleEndian.AppendUint32(header, uint32(quality))
 	size = int64(headerSize)
 	for i, n := range counts {
 		header = binary.LittleEndian.AppendUint32(header, uint32(n))
@@ -79,5 +80,5 @@ func (b *Builder) WriteTo(w io.WriterAt) (size int64, err error) {
 	}
 	binary.LittleEndian.PutUint32(header[checksumAt:], crc32.Update(checksum.Sum32(), castagnoli, header))
 	_, err = w.WriteAt(header, 0)
-	return size, err
+	return size, quality, err
 }

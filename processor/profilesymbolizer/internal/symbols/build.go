@@ -50,8 +50,7 @@ func Build(file *elffile.File, w io.WriterAt, memory *meter.Meter) (result Resul
 	if err := addSymbols(file, builder, memory); err != nil {
 		return result, err
 	}
-	result.Quality = builder.Quality()
-	result.Bytes, err = builder.WriteTo(w)
+	result.Bytes, result.Quality, err = builder.WriteTo(w)
 	return result, err
 }
 
