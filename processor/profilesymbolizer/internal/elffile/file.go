@@ -53,20 +53,12 @@ type Section struct {
 // HasData reports whether the file has the bytes of the section. A file of debug information does not have those of the code.
 func (s *Section) HasData() bool { return s.Type != elf.SHT_NOBITS && s.Type != elf.SHT_NULL }
 
-// IsCode reports whether the section is code.
-func (s *Section) IsCode() bool {
-	return s.Flags&(elf.SHF_EXECINSTR|elf.SHF_ALLOC) == elf.SHF_EXECINSTR|elf.SHF_ALLOC
-}
-
 // Segment is a program header.
 type Segment struct {
 	Type                                  elf.ProgType
 	Flags                                 elf.ProgFlag
 	Offset, Address, FileSize, MemorySize uint64
 }
-
-// IsCode reports whether the segment is loaded to be executed.
-func (s *Segment) IsCode() bool { return s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 }
 
 // Open reads the headers of an ELF file. The memory of all that is read from it is reserved with the meter.
 func Open(reader io.ReaderAt, size int64, memory *meter.Meter) (*File, error) {

@@ -52,23 +52,17 @@ const (
 	numLayers
 )
 
-// NewBuilder returns a builder for a binary with code in these areas. The memory is reserved with the meter.
+// NewBuilder returns a builder for a binary with code in these areas, which it sorts. The memory is reserved with the meter.
 func NewBuilder(code []Area, segments []Segment, memory *meter.Meter) (*Builder, error) {
 	b := &Builder{
-		segments: segments, memory: memory, base: math.MaxUint64,
+		code: code, segments: segments, memory: memory,
 		texts: []byte{0}, textIndex: map[string]uint32{"": 0}, functions: make([]function, 1), known: map[function]uint32{}, demangled: map[uint32]uint32{}, nodes: make([]node, 1),
 	}
+	slices.SortFunc(code, func(x, y Area) int { return cmp.Compare(x.Low, y.Low) })
+	if len(code) > 0 {
+		b.base = code[0].Low
+	}
 	for _, area := range code {
-		if area.Low < area.High {
-			b.code = append(b.code, area)
-			b.base = min(b.base, area.Low)
-		}
-	}
-	slices.SortFunc(b.code, func(x, y Area) int { return cmp.Compare(x.Low, y.Low) })
-	if len(b.code) == 0 {
-		b.base = 0
-	}
-	for _, area := range b.code {
 		if area.High-b.base >= math.MaxUint32 {
 			return nil, errors.New("the code spans more than 4 GiB")
 		}

@@ -5,6 +5,7 @@
 package symbols // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/symbols"
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/debuginfo"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
-	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/gopclntab"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
 
@@ -35,7 +35,8 @@ func Build(file *elffile.File, w io.WriterAt, memory *meter.Meter) (result Resul
 			err = fmt.Errorf("%w: %v", errPanic, p)
 		}
 	}()
-	builder, err := index.NewBuilder(codeOf(file), segmentsOf(file), memory)
+	code, segments := codeOf(file)
+	builder, err := index.NewBuilder(code, segments, memory)
 	if err != nil {
 		return result, err
 	}
@@ -43,7 +44,7 @@ func Build(file *elffile.File, w io.WriterAt, memory *meter.Meter) (result Resul
 		return result, err
 	}
 	if !builder.HasRanges(index.LayerDebug) {
-		if err := keep(gopclntab.Read(file, builder, memory), memory); err != nil {
+		if err := keep(addPclntab(file, builder, memory), memory); err != nil {
 			return result, err
 		}
 	}
@@ -65,31 +66,30 @@ func keep(err error, memory *meter.Meter) error {
 	return err
 }
 
-// codeOf returns where the code of a file is: its sections, or its segments if it has none.
-func codeOf(file *elffile.File) (code []index.Area) {
+// codeOf returns the code segments of a file, and where its code is: its sections, or these segments if it has none.
+func codeOf(file *elffile.File) (code []index.Area, segments []index.Segment) {
+	const executable = elf.SHF_ALLOC | elf.SHF_EXECINSTR
+	add := func(address, size uint64) {
+		if address+size > address {
+			code = append(code, index.Area{Low: address, High: address + size})
+		}
+	}
 	for _, s := range file.Sections {
-		if s.IsCode() && s.Address+s.Size > s.Address {
-			code = append(code, index.Area{Low: s.Address, High: s.Address + s.Size})
+		if s.Flags&executable == executable {
+			add(s.Address, s.Size)
 		}
 	}
-	if len(code) > 0 {
-		return code
-	}
+	hasSections := len(code) > 0
 	for _, s := range file.Segments {
-		if s.IsCode() && s.Address+s.MemorySize > s.Address {
-			code = append(code, index.Area{Low: s.Address, High: s.Address + s.MemorySize})
+		if s.Type != elf.PT_LOAD || s.Flags&elf.PF_X == 0 {
+			continue
+		}
+		segments = append(segments, index.Segment{Offset: s.Offset, Address: s.Address, FileSize: s.FileSize, MemorySize: s.MemorySize})
+		if !hasSections {
+			add(s.Address, s.MemorySize)
 		}
 	}
-	return code
-}
-
-func segmentsOf(file *elffile.File) (segments []index.Segment) {
-	for _, s := range file.Segments {
-		if s.IsCode() {
-			segments = append(segments, index.Segment{Offset: s.Offset, Address: s.Address, FileSize: s.FileSize, MemorySize: s.MemorySize})
-		}
-	}
-	return segments
+	return code, segments
 }
 
 // addDebugInfo adds what DWARF says. A section that is malformed is as one that is missing.

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package gopclntab
+package symbols
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
 
-// reader reads the functions of a table.
-type reader struct {
-	*table
+// pclntabReader reads the functions of a table.
+type pclntabReader struct {
+	*pclntab
 	builder *index.Builder
 	memory  *meter.Meter
 	// paths are those of files that are in the index already.
@@ -45,7 +45,7 @@ const (
 	callSize   = 16
 )
 
-func (r *reader) readFunctions() error {
+func (r *pclntabReader) readFunctions() error {
 	for i := range r.functions {
 		entry := r.bodies[8*i:]
 		low, body, high := r.order.Uint32(entry), r.order.Uint32(entry[4:]), r.order.Uint32(entry[8:])
@@ -64,7 +64,7 @@ func (r *reader) readFunctions() error {
 }
 
 // readFunction adds a function. What is malformed in it is missing.
-func (r *reader) readFunction(body []byte, size uint64) (err error) {
+func (r *pclntabReader) readFunction(body []byte, size uint64) (err error) {
 	field := func(at int) uint32 { return r.order.Uint32(body[at:]) }
 	name := elffile.Text(r.names, uint64(field(nameAt)))
 	if name == "" {
@@ -89,7 +89,7 @@ func (r *reader) readFunction(body []byte, size uint64) (err error) {
 }
 
 // count counts the work on a function.
-func (r *reader) count() error {
+func (r *pclntabReader) count() error {
 	if err := r.memory.Need(3 * 16 * int64(cap(r.files)+cap(r.lines)+cap(r.calls))); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *reader) count() error {
 }
 
 // addRows adds the rows of a function: both tables together.
-func (r *reader) addRows(size uint64) {
+func (r *pclntabReader) addRows(size uint64) {
 	rows := r.builder.Sequence()
 	for at, f, l := uint64(0), 0, 0; at < size && f < len(r.files) && l < len(r.lines); {
 		rows.Row(r.entry+at, r.place(r.files[f].value, r.lines[l].value))
@@ -113,7 +113,7 @@ func (r *reader) addRows(size uint64) {
 }
 
 // place returns a place by the number of a file in the unit.
-func (r *reader) place(file, line int32) index.Place {
+func (r *pclntabReader) place(file, line int32) index.Place {
 	if file < 0 || line < 0 {
 		return index.Place{}
 	}
@@ -124,14 +124,14 @@ func (r *reader) place(file, line int32) index.Place {
 	path := r.order.Uint32(r.units[offset:])
 	text, known := r.paths[path]
 	if !known {
-		text = r.builder.Text(elffile.Text(r.table.files, uint64(path)))
+		text = r.builder.Text(elffile.Text(r.pclntab.files, uint64(path)))
 		r.paths[path] = text
 	}
 	return index.Place{File: text, Line: uint32(line)}
 }
 
 // addCalls adds the inlined functions of a function.
-func (r *reader) addCalls(body []byte) {
+func (r *pclntabReader) addCalls(body []byte) {
 	r.calls, r.tree = r.calls[:0], nil
 	values := r.order.Uint32(body[valuesAt:])
 	data := uint64(body[funcDataAt])
@@ -164,7 +164,7 @@ func (r *reader) addCalls(body []byte) {
 const maxDepth = 200
 
 // call returns the node of an inlined call.
-func (r *reader) call(number int32, depth int) (uint32, error) {
+func (r *pclntabReader) call(number int32, depth int) (uint32, error) {
 	if number < 0 {
 		return r.root, nil
 	}
@@ -173,7 +173,7 @@ func (r *reader) call(number int32, depth int) (uint32, error) {
 	}
 	offset := uint64(number) * callSize
 	if depth > maxDepth || offset+callSize > uint64(len(r.tree)) {
-		return 0, fmt.Errorf("%w: %w", errMalformed, errDeep)
+		return 0, fmt.Errorf("%w has inlined functions in a circle", errPclntab)
 	}
 	entry := r.tree[offset:]
 	name := elffile.Text(r.names, uint64(r.order.Uint32(entry[4:])))

@@ -1,14 +1,12 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gopclntab reads the table of functions that each Go program has, also without debug information: functions, inlined functions,
-// files and lines. It knows the tables of Go 1.18 and later, and inlined functions from Go 1.20 on.
-package gopclntab // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/gopclntab"
+package symbols
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -17,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
 
-var errMalformed = fmt.Errorf("%w: its table of Go's functions", elffile.ErrMalformed)
+var errPclntab = fmt.Errorf("%w: its table of Go's functions", elffile.ErrMalformed)
 
 // The first bytes of a table.
 const (
@@ -25,8 +23,9 @@ const (
 	magic120 = 0xfffffff1
 )
 
-// table is the section.
-type table struct {
+// pclntab is the table of functions that each Go program has, also without debug information: functions, inlined functions, files and lines.
+// It is that of Go 1.18 and later, with inlined functions from Go 1.20 on.
+type pclntab struct {
 	data    []byte
 	order   binary.ByteOrder
 	magic   uint32
@@ -41,67 +40,58 @@ type table struct {
 	inline []byte
 }
 
-// section is where a linker puts the table.
-func section(file *elffile.File) *elffile.Section {
-	for i := range file.Sections {
-		if s := &file.Sections[i]; s.HasData() && strings.HasSuffix(s.Name, ".gopclntab") {
-			return s
-		}
-	}
-	return nil
-}
-
-// Read adds the functions of a Go program to a builder. A file without a table adds none.
-func Read(file *elffile.File, builder *index.Builder, memory *meter.Meter) error {
-	s := section(file)
-	if s == nil {
+// addPclntab adds the functions of a Go program. A file without a table adds none.
+func addPclntab(file *elffile.File, builder *index.Builder, memory *meter.Meter) error {
+	i := slices.IndexFunc(file.Sections, func(s elffile.Section) bool { return s.HasData() && strings.HasSuffix(s.Name, ".gopclntab") })
+	if i < 0 {
 		return nil
 	}
+	s := &file.Sections[i]
 	data, err := file.Data(s)
 	if err != nil {
 		return err
 	}
-	t := &table{data: data, order: file.Order}
+	t := &pclntab{data: data, order: file.Order}
 	if err := t.readHeader(); err != nil {
 		return err
 	}
 	if err := t.locate(file, s.Address); err != nil {
 		return err
 	}
-	r := reader{table: t, builder: builder, memory: memory, paths: map[uint32]uint32{}}
+	r := pclntabReader{pclntab: t, builder: builder, memory: memory, paths: map[uint32]uint32{}}
 	err = r.readFunctions()
 	_ = memory.Use(-int64(len(t.data)) - int64(len(t.inline)))
 	return err
 }
 
 // readHeader reads where the parts of the table are.
-func (t *table) readHeader() error {
+func (t *pclntab) readHeader() error {
 	if len(t.data) < 8 {
-		return errMalformed
+		return errPclntab
 	}
 	t.magic, t.quantum, t.word = t.order.Uint32(t.data), uint64(t.data[6]), int(t.data[7])
 	if t.magic != magic118 && t.magic != magic120 {
-		return fmt.Errorf("%w begins with %#x", errMalformed, t.magic)
+		return fmt.Errorf("%w begins with %#x", errPclntab, t.magic)
 	}
 	if t.word != 4 && t.word != 8 || len(t.data) < 8+8*t.word || t.quantum == 0 {
-		return errMalformed
+		return errPclntab
 	}
 	header := func(i int) uint64 { return t.number(t.data[8+i*t.word:]) }
 	t.functions, t.text = header(0), header(2)
 	for i, part := range []*[]byte{&t.names, &t.units, &t.files, &t.steps, &t.bodies} {
 		offset := header(3 + i)
 		if offset > uint64(len(t.data)) {
-			return errMalformed
+			return errPclntab
 		}
 		*part = t.data[offset:]
 	}
 	if t.functions >= uint64(len(t.bodies))/8 {
-		return errMalformed
+		return errPclntab
 	}
 	return nil
 }
 
-func (t *table) number(b []byte) uint64 {
+func (t *pclntab) number(b []byte) uint64 {
 	if t.word == 4 {
 		return uint64(t.order.Uint32(b))
 	}
@@ -116,7 +106,7 @@ const (
 )
 
 // locate finds what only the data of the runtime say. Without them there are no inlined functions.
-func (t *table) locate(file *elffile.File, address uint64) error {
+func (t *pclntab) locate(file *elffile.File, address uint64) error {
 	module, err := t.module(file, address)
 	if err != nil {
 		return err
@@ -147,7 +137,7 @@ func (t *table) locate(file *elffile.File, address uint64) error {
 }
 
 // module finds runtime.moduledata: its first word is the address of the table.
-func (t *table) module(file *elffile.File, address uint64) ([]byte, error) {
+func (t *pclntab) module(file *elffile.File, address uint64) ([]byte, error) {
 	for _, name := range []string{".go.module", ".noptrdata", ".data", ".data.rel.ro"} {
 		s := file.Section(name)
 		if s == nil {
@@ -173,15 +163,15 @@ type step struct {
 }
 
 // readSteps appends the steps of a table of values of a function.
-func (t *table) readSteps(steps []step, offset uint32) ([]step, error) {
+func (t *pclntab) readSteps(steps []step, offset uint32) ([]step, error) {
 	if uint64(offset) >= uint64(len(t.steps)) {
-		return steps, errMalformed
+		return steps, errPclntab
 	}
 	data, value, end := t.steps[offset:], int32(-1), uint64(0)
 	for first := true; ; first = false {
 		change, n := binary.Uvarint(data)
 		if n <= 0 {
-			return steps, errMalformed
+			return steps, errPclntab
 		}
 		if change == 0 && !first {
 			return steps, nil
@@ -189,15 +179,15 @@ func (t *table) readSteps(steps []step, offset uint32) ([]step, error) {
 		data = data[n:]
 		size, n := binary.Uvarint(data)
 		if n <= 0 {
-			return steps, errMalformed
+			return steps, errPclntab
 		}
 		data = data[n:]
 		value += int32(-(uint32(change) & 1) ^ uint32(change)>>1)
 		if end += size * t.quantum; end > 1<<32 {
-			return steps, errMalformed
+			return steps, errPclntab
 		}
 		if steps = append(steps, step{end, value}); len(steps) > maxSteps {
-			return steps, errMalformed
+			return steps, errPclntab
 		}
 	}
 }
@@ -213,5 +203,3 @@ func at(steps []step, address uint64) int32 {
 	}
 	return steps[i].value
 }
-
-var errDeep = errors.New("inlined functions in a circle")
