@@ -154,23 +154,26 @@ func (m *message) name(table *index.Table, mapping *mapping, frame *index.Frame)
 	return nil
 }
 
-// count adds the locations to the results, by what becomes of them.
-func (m *message) count(results *results) {
+// count returns how many locations have each result.
+func (m *message) count() map[source.Result]int64 {
+	counts := map[source.Result]int64{}
 	for _, mapping := range m.mappings {
 		all := int64(len(mapping.locations))
 		switch {
 		case len(mapping.binaries) == 0:
-			results[resultNoBuildID] += all
+			counts[resultNoBuildID] += all
 		case mapping.handle == nil:
-			results[resultOf[mapping.result]] += all
+			counts[mapping.result] += all
 		default:
+			named := int64(0)
 			for _, u := range mapping.locations {
 				if u.end > u.begin {
-					results[resultNamed]++
-				} else {
-					results[resultUnknown]++
+					named++
 				}
 			}
+			counts[resultNamed] += named
+			counts[resultUnknown] += all - named
 		}
 	}
+	return counts
 }

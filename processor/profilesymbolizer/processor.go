@@ -159,8 +159,7 @@ func (s *symbolizer) symbolize(ctx context.Context, reservation *memory.Reservat
 	defer m.release()
 	m.acquire(ctx, s.store, s.cfg.MaxWait)
 	err := m.lookUp()
-	var counts results
-	m.count(&counts)
+	counts := m.count()
 	if err == nil && counts[resultNamed] > 0 {
 		m.write()
 	}
@@ -169,5 +168,5 @@ func (s *symbolizer) symbolize(ctx context.Context, reservation *memory.Reservat
 		counts[resultNamed], counts[resultUnknown] = 0, 0
 		s.telemetry.logger.Warn("A message has no names for its addresses", zap.Error(err))
 	}
-	s.telemetry.locations(ctx, &counts)
+	s.telemetry.locations(ctx, counts)
 }

@@ -19,42 +19,20 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/upload"
 )
 
-// result is what becomes of a location.
-type result int
-
+// What becomes of locations, beside the results of a source for a binary without an index.
 const (
-	resultNamed result = iota
-	resultUnknown
-	resultNoBuildID
-	resultMemory
-	resultPending
-	resultMissing
-	resultNoSymbols
-	resultFailed
-	numResults
+	resultNamed     source.Result = "named"
+	resultUnknown   source.Result = "unknown"
+	resultNoBuildID source.Result = "no_build_id"
+	resultMemory    source.Result = "memory"
 )
-
-// results counts locations.
-type results [numResults]int64
-
-// resultNames are the values of the label of the metric.
-var resultNames = [numResults]string{
-	"named", "unknown", "no_build_id", "memory", string(source.Pending), string(source.Missing), string(source.NoSymbols), string(source.Failed),
-}
-
-// resultOf are the results of locations whose binary has no index.
-var resultOf = map[source.Result]result{
-	source.Pending: resultPending, source.Missing: resultMissing, source.NoSymbols: resultNoSymbols, source.Failed: resultFailed,
-}
 
 // telemetry records the metrics of documentation.md.
 type telemetry struct {
 	builder   *metadata.TelemetryBuilder
 	logger    *zap.Logger
 	processor attribute.KeyValue
-	// byResult are kept, so that they are not made for each message.
-	byResult [numResults]metric.MeasurementOption
-	cached   atomic.Int64
+	cached    atomic.Int64
 }
 
 func newTelemetry(set processor.Settings) (*telemetry, error) {
@@ -63,9 +41,6 @@ func newTelemetry(set processor.Settings) (*telemetry, error) {
 		return nil, err
 	}
 	t := &telemetry{builder: builder, logger: set.Logger, processor: attribute.String("processor", set.ID.String())}
-	for i, name := range resultNames {
-		t.byResult[i] = t.with(attribute.String("result", name))
-	}
 	err = builder.RegisterProcessorProfileSymbolizerCacheBytesCallback(func(_ context.Context, observer metric.Int64Observer) error {
 		observer.Observe(t.cached.Load(), t.with())
 		return nil
@@ -77,11 +52,11 @@ func (t *telemetry) with(attributes ...attribute.KeyValue) metric.MeasurementOpt
 	return metric.WithAttributeSet(attribute.NewSet(append(attributes, t.processor)...))
 }
 
-// locations counts the locations of a message.
-func (t *telemetry) locations(ctx context.Context, counts *results) {
+// locations counts the locations of a message by result.
+func (t *telemetry) locations(ctx context.Context, counts map[source.Result]int64) {
 	for result, n := range counts {
 		if n > 0 {
-			t.builder.ProcessorProfileSymbolizerLocations.Add(ctx, n, t.byResult[result])
+			t.builder.ProcessorProfileSymbolizerLocations.Add(ctx, n, t.with(attribute.String("result", string(result))))
 		}
 	}
 }
@@ -118,4 +93,3 @@ func (t *telemetry) uploaded(result string, err error) {
 		t.logger.Debug("Refused an upload", zap.String("reason", result), zap.Error(err))
 	}
 }
-

@@ -4,6 +4,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,48 +76,46 @@ func (c *candidate) discard() {
 	if c.file != nil {
 		_ = c.file.Close()
 		_ = os.Remove(c.file.Name()) // It has another name if it was stored.
-		c.file = nil
 	}
+	*c = candidate{}
 }
 
-// search makes the index of a binary. It asks one source after the other until one has lines, and returns the best.
+// keepBetter replaces the candidate by another one, if that is better, and discards the worse one.
+func (c *candidate) keepBetter(other candidate) (replaced bool) {
+	if replaced = other.quality > c.quality; replaced {
+		*c, other = other, *c
+	}
+	other.discard()
+	return replaced
+}
+
+// search makes the index of a binary. It asks one source after the other until one has lines, and returns the best. The error is that of
+// a source that can have a better file later, or says why there is none.
 func (s *Store) search(ctx context.Context, b Binary) (best candidate, err error) {
-	var errs []error
+	none := ErrNotFound
+	var failure error
 	for _, source := range s.set.Sources {
 		found, err := s.ask(ctx, source, b)
 		switch {
-		case found.quality > best.quality:
-			best.discard()
-			best = found
+		case best.keepBetter(found):
 			s.set.Fetched(source.name(), Found, nil)
 		case errors.Is(err, ErrNotFound):
 			s.set.Fetched(source.name(), Missing, nil)
 		case errors.Is(err, errNoSymbols):
 			s.set.Fetched(source.name(), NoSymbols, nil)
-			errs = append(errs, err)
+			none = errNoSymbols
 		case err != nil:
 			s.set.Fetched(source.name(), Failed, err)
-			errs = append(errs, err)
-		default:
-			found.discard()
+			failure = cmp.Or(failure, err)
 		}
 		if best.quality == index.QualityLines {
 			return best, nil
 		}
 	}
-	if best.file == nil && len(errs) == 0 {
-		return best, ErrNotFound
+	if best.file != nil || failure != nil {
+		return best, failure
 	}
-	// A source that failed can have the binary later, one without symbols cannot.
-	for _, err := range errs {
-		if !errors.Is(err, errNoSymbols) {
-			return best, err
-		}
-	}
-	if best.file != nil {
-		return best, nil
-	}
-	return best, errNoSymbols
+	return best, none
 }
 
 // ask returns the best index of the files of one source.
@@ -126,15 +125,8 @@ func (s *Store) ask(ctx context.Context, source Source, b Binary) (best candidat
 	var failure error
 	err = source.find(ctx, b, func(file *os.File, added ...elffile.Section) bool {
 		made, err := s.index(ctx, b, file, added)
-		switch {
-		case err != nil:
-			failure = err
-		case made.quality > best.quality:
-			best.discard()
-			best = made
-		default:
-			made.discard()
-		}
+		failure = cmp.Or(err, failure)
+		best.keepBetter(made)
 		return best.quality < index.QualityLines
 	})
 	switch {
@@ -142,10 +134,10 @@ func (s *Store) ask(ctx context.Context, source Source, b Binary) (best candidat
 		return best, nil
 	case err != nil:
 		return best, err
-	case failure != nil && !errors.Is(failure, errOther):
-		return best, failure
-	case failure != nil:
+	case errors.Is(failure, errOther):
 		return best, ErrNotFound
+	case failure != nil:
+		return best, failure
 	}
 	return best, errNoSymbols
 }
