@@ -33,8 +33,8 @@ func freePort(t *testing.T) int {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-// debuginfodOf starts elfutils' server of the files in a directory, and returns its URL when it knows the program.
-func debuginfodOf(t *testing.T, directory, buildID string) (url string, stop func()) {
+// debuginfodOf starts elfutils' server of the files in a directory, and returns a configuration with it when it knows the program.
+func debuginfodOf(t *testing.T, directory, buildID string) (cfg *Config, stop func()) {
 	t.Helper()
 	requirement.Symbolizers(t, "debuginfod")
 	port := freePort(t)
@@ -49,7 +49,7 @@ func debuginfodOf(t *testing.T, directory, buildID string) (url string, stop fun
 		_ = server.Wait()
 	}
 	t.Cleanup(stop)
-	url = fmt.Sprintf("http://127.0.0.1:%d", port)
+	url := fmt.Sprintf("http://127.0.0.1:%d", port)
 	client := http.Client{Timeout: 5 * time.Second}
 	require.Eventually(t, func() bool {
 		response, err := client.Get(url + "/buildid/" + buildID + "/debuginfo") //nolint:noctx // a poll with a timeout
@@ -59,7 +59,11 @@ func debuginfodOf(t *testing.T, directory, buildID string) (url string, stop fun
 		_ = response.Body.Close()
 		return response.StatusCode == http.StatusOK
 	}, 2*time.Minute, 100*time.Millisecond)
-	return url, stop
+	cfg = createDefaultConfig().(*Config)
+	cfg.Debuginfod = []DebuginfodConfig{{HTTP: confighttp.NewDefaultClientConfig()}}
+	cfg.Debuginfod[0].HTTP.Endpoint = url
+	cfg.MaxWait = time.Minute
+	return cfg, stop
 }
 
 // The names of a program that is larger than max_file_size come from the sections that a real debuginfod gives.
@@ -68,13 +72,7 @@ func TestSectionsOfRealDebuginfod(t *testing.T) {
 	c := compileC(t, directory)
 	info, err := os.Stat(c.path)
 	require.NoError(t, err)
-	cfg := createDefaultConfig().(*Config)
-	server := DebuginfodConfig{HTTP: confighttp.NewDefaultClientConfig()}
-	var stop func()
-	server.HTTP.Endpoint, stop = debuginfodOf(t, directory, c.buildID)
-	defer stop()
-	cfg.Debuginfod = []DebuginfodConfig{server}
-	cfg.MaxWait = time.Minute
+	cfg, _ := debuginfodOf(t, directory, c.buildID)
 	cfg.MaxFileSize = info.Size() - 1
 	s, sink := symbolizerOf(t, nil, cfg)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
@@ -90,29 +88,21 @@ func TestSectionsOfRealDebuginfod(t *testing.T) {
 func TestRealDebuginfod(t *testing.T) {
 	directory := t.TempDir()
 	c := compileC(t, directory)
-	url, stop := debuginfodOf(t, directory, c.buildID)
-	cfg := createDefaultConfig().(*Config)
-	server := DebuginfodConfig{HTTP: confighttp.NewDefaultClientConfig()}
-	server.HTTP.Endpoint = url
-	cfg.Debuginfod = []DebuginfodConfig{server}
-	cfg.MaxWait = time.Minute
+	cfg, stop := debuginfodOf(t, directory, c.buildID)
 	cfg.FailedFor = time.Millisecond
 	s, sink := symbolizerOf(t, nil, cfg)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	require.NoError(t, profiletest.Check(last(sink)))
-	names, _ := linesOf(last(sink).Dictionary(), 1)
-	require.Contains(t, names, "outer")
+	require.Contains(t, namesIn(last(sink)), "outer")
 
 	stop()
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
-	names, _ = linesOf(last(sink).Dictionary(), 1)
-	assert.Contains(t, names, "outer", "from the cache")
+	assert.Contains(t, namesIn(last(sink)), "outer", "from the cache")
 	other := c
 	other.buildID = "ff" + c.buildID[2:]
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	require.NoError(t, s.ConsumeProfiles(ctx, messageOf(other)))
-	names, _ = linesOf(last(sink).Dictionary(), 1)
-	assert.Empty(t, names)
+	assert.Empty(t, namesIn(last(sink)))
 	assert.Equal(t, filepath.Join(directory, "program"), c.path)
 }

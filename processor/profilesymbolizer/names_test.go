@@ -6,7 +6,6 @@ package profilesymbolizer
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,11 +17,7 @@ import (
 
 // What a dictionary has is not added again, and two mappings of one binary have one function.
 func TestKnownNames(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
-	cfg := createDefaultConfig().(*Config)
-	cfg.Directories = []string{directory}
-	cfg.MaxWait = time.Minute
+	c, cfg := programInDirectory(t)
 	s, sink := symbolizerOf(t, nil, cfg)
 	pd := messageOf(c)
 	d := pd.Dictionary()

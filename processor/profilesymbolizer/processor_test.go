@@ -70,6 +70,15 @@ func compileC(t *testing.T, directory string) compiled {
 	return compiled{}
 }
 
+// programInDirectory compiles the program, and returns a configuration with its directory.
+func programInDirectory(t *testing.T) (compiled, *Config) {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	cfg.Directories = []string{t.TempDir()}
+	cfg.MaxWait = time.Minute
+	return compileC(t, cfg.Directories[0]), cfg
+}
+
 // start is where the program is in the memory of a process.
 const start = 0x7f0000000000
 
@@ -142,13 +151,15 @@ func linesOf(d pprofile.ProfilesDictionary, location int) (names []string, lines
 	return names, lines
 }
 
+// namesIn returns the names of the first location, the innermost first.
+func namesIn(pd pprofile.Profiles) []string {
+	names, _ := linesOf(pd.Dictionary(), 1)
+	return names
+}
+
 // A program in a directory names the addresses of a message: functions, inlined ones, files and lines.
 func TestDirectory(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
-	cfg := createDefaultConfig().(*Config)
-	cfg.Directories = []string{directory}
-	cfg.MaxWait = time.Minute
+	c, cfg := programInDirectory(t)
 	s, sink := symbolizerOf(t, nil, cfg)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	pd := last(sink)
@@ -168,7 +179,7 @@ func TestDirectory(t *testing.T) {
 	}
 	assert.Positive(t, inlined)
 	f := d.FunctionTable().At(1)
-	assert.Equal(t, filepath.Join(directory, "program.c"), d.StringTable().At(int(f.FilenameStrindex())))
+	assert.Equal(t, c.path+".c", d.StringTable().At(int(f.FilenameStrindex())))
 	keys := map[string]bool{}
 	for _, a := range d.MappingTable().At(1).AttributeIndices().All() {
 		keys[d.StringTable().At(int(d.AttributeTable().At(int(a)).KeyStrindex()))] = true
@@ -181,29 +192,21 @@ func TestDirectory(t *testing.T) {
 
 // Without max_wait, the first message goes on as it is, and a later one has names.
 func TestNeverWaits(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
-	cfg := createDefaultConfig().(*Config)
-	cfg.Directories = []string{directory}
+	c, cfg := programInDirectory(t)
+	cfg.MaxWait = 0
 	s, sink := symbolizerOf(t, nil, cfg)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
-	names, _ := linesOf(last(sink).Dictionary(), 1)
-	assert.Empty(t, names)
+	assert.Empty(t, namesIn(last(sink)))
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		require.NoError(t, s.ConsumeProfiles(context.Background(), messageOf(c)))
-		names, _ := linesOf(last(sink).Dictionary(), 1)
-		assert.Contains(t, names, "outer")
+		assert.Contains(t, namesIn(last(sink)), "outer")
 	}, time.Minute, 10*time.Millisecond)
 }
 
 // Locations with lines are left alone, or named anew with replace_lines. Then is_folded, which was said of the old lines, is gone.
 func TestReplaceLines(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
+	c, cfg := programInDirectory(t)
 	for _, replace := range []bool{false, true} {
-		cfg := createDefaultConfig().(*Config)
-		cfg.Directories = []string{directory}
-		cfg.MaxWait = time.Minute
 		cfg.ReplaceLines = replace
 		s, sink := symbolizerOf(t, nil, cfg)
 		pd := messageOf(c)
@@ -218,7 +221,7 @@ func TestReplaceLines(t *testing.T) {
 		l.AttributeIndices().Append(2)
 		require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
 		got := last(sink).Dictionary()
-		names, _ := linesOf(got, 1)
+		names := namesIn(last(sink))
 		if replace {
 			assert.Equal(t, "outer", names[len(names)-1])
 			assert.Zero(t, got.LocationTable().At(1).AttributeIndices().Len())
@@ -231,19 +234,14 @@ func TestReplaceLines(t *testing.T) {
 
 // What does not fit into the memory budget goes on without names.
 func TestMemory(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
+	c, cfg := programInDirectory(t)
 	tel := componenttest.NewTelemetry()
-	cfg := createDefaultConfig().(*Config)
-	cfg.Directories = []string{directory}
-	cfg.MaxWait = time.Minute
 	s, sink := symbolizerOf(t, tel, cfg)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	pd := messageOf(c)
 	s.budget = memory.New(2*dictionary.MessageMemory(pd)*8/7+500, time.Millisecond) // one eighth is kept for small requests
 	require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
-	names, _ := linesOf(last(sink).Dictionary(), 1)
-	assert.Empty(t, names)
+	assert.Empty(t, namesIn(last(sink)))
 	require.NoError(t, profiletest.Check(last(sink)))
 	assert.EqualValues(t, c.size, sums(t, tel, "locations")["result=memory "])
 	used, _ := s.budget.Used()
@@ -252,16 +250,11 @@ func TestMemory(t *testing.T) {
 
 // A file whose index needs more than max_index_memory has failed.
 func TestIndexMemory(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
-	cfg := createDefaultConfig().(*Config)
-	cfg.Directories = []string{directory}
-	cfg.MaxWait = time.Minute
+	c, cfg := programInDirectory(t)
 	s, sink := symbolizerOf(t, nil, cfg)
 	cfg.MaxIndexMemory = 1000 // Validate does not allow so little.
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
-	names, _ := linesOf(last(sink).Dictionary(), 1)
-	assert.Empty(t, names)
+	assert.Empty(t, namesIn(last(sink)))
 	budget := memory.New(1<<20, time.Millisecond)
 	s.budget = budget
 	work, release, err := s.memory(t.Context())
@@ -274,11 +267,7 @@ func TestIndexMemory(t *testing.T) {
 
 // Indices that do not exist are left to those who check them.
 func TestInvalidIndices(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
-	cfg := createDefaultConfig().(*Config)
-	cfg.Directories = []string{directory}
-	cfg.MaxWait = time.Minute
+	c, cfg := programInDirectory(t)
 	s, sink := symbolizerOf(t, nil, cfg)
 	for _, i := range []int32{-1, 7, 1 << 30} {
 		pd := messageOf(c)
@@ -289,8 +278,7 @@ func TestInvalidIndices(t *testing.T) {
 		d.AttributeTable().AppendEmpty().SetKeyStrindex(i)
 		d.LocationTable().At(2).AttributeIndices().Append(i)
 		require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
-		names, _ := linesOf(last(sink).Dictionary(), 1)
-		assert.Empty(t, names)
+		assert.Empty(t, namesIn(last(sink)))
 	}
 	empty := pprofile.NewProfiles()
 	require.NoError(t, s.ConsumeProfiles(t.Context(), empty))
@@ -308,11 +296,7 @@ func TestErrorOfNext(t *testing.T) {
 
 // Many senders at once get the same names.
 func TestConcurrent(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
-	cfg := createDefaultConfig().(*Config)
-	cfg.Directories = []string{directory}
-	cfg.MaxWait = time.Minute
+	c, cfg := programInDirectory(t)
 	s, sink := symbolizerOf(t, nil, cfg)
 	var group sync.WaitGroup
 	for range 8 {
@@ -324,7 +308,6 @@ func TestConcurrent(t *testing.T) {
 	}
 	group.Wait()
 	for _, pd := range sink.AllProfiles() {
-		names, _ := linesOf(pd.Dictionary(), 1)
-		assert.Contains(t, names, "outer")
+		assert.Contains(t, namesIn(pd), "outer")
 	}
 }

@@ -49,12 +49,8 @@ func sums(t *testing.T, tel *componenttest.Telemetry, name string) map[string]in
 }
 
 func TestTelemetry(t *testing.T) {
-	directory := t.TempDir()
-	c := compileC(t, directory)
+	c, cfg := programInDirectory(t)
 	tel := componenttest.NewTelemetry()
-	cfg := createDefaultConfig().(*Config)
-	cfg.Directories = []string{directory}
-	cfg.MaxWait = time.Minute
 	s, _ := symbolizerOf(t, tel, cfg)
 
 	pd := messageOf(c)
