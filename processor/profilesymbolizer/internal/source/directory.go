@@ -24,30 +24,20 @@ func (Directories) name() string { return "directories" }
 func (d Directories) find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
 	found := false
 	for _, directory := range d {
-		root, err := os.OpenRoot(directory)
-		if err != nil {
-			continue // It can appear later.
-		}
-		more := true
 		for _, name := range names(b) {
 			if ctx.Err() != nil {
-				_ = root.Close()
 				return ctx.Err()
 			}
-			file := openRegular(root, name)
+			file := openRegular(directory, name)
 			if file == nil {
 				continue
 			}
 			found = true
-			more = use(file)
+			more := use(file)
 			_ = file.Close()
 			if !more {
-				break
+				return nil
 			}
-		}
-		_ = root.Close()
-		if !more {
-			return nil
 		}
 	}
 	if !found {
@@ -75,8 +65,13 @@ func names(b Binary) (names []string) {
 	return names
 }
 
-// openRegular opens a regular file, or returns nil. It does not wait for the other end of a pipe.
-func openRegular(root *os.Root, name string) *os.File {
+// openRegular opens a regular file in a directory, or returns nil. It does not wait for the other end of a pipe.
+func openRegular(directory, name string) *os.File {
+	root, err := os.OpenRoot(directory)
+	if err != nil {
+		return nil // The directory can appear later.
+	}
+	defer root.Close()
 	file, err := root.OpenFile(name, os.O_RDONLY|dontWait, 0)
 	if err != nil {
 		return nil
