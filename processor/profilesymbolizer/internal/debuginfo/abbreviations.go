@@ -20,9 +20,7 @@ func malformed(format string, arguments ...any) error {
 type abbreviation struct {
 	tag         dwarf.Tag
 	hasChildren bool
-	// fixed is the size of all attributes, or -1 if it varies.
-	fixed      int
-	attributes []attribute
+	attributes  []attribute
 }
 
 type attribute struct {
@@ -50,10 +48,9 @@ const maxTables = 64
 // maxAttributes limits those of an entry. Compilers write less than 30.
 const maxAttributes = 1 << 10
 
-// abbreviationsOf returns the table of a unit.
-func (r *reader) abbreviationsOf(u *unit) (*abbreviations, error) {
-	key := tableKey{u.abbreviations, u.addressSize, u.offsetSize, u.version}
-	if table := r.tables[key]; table != nil {
+// abbreviationsAt returns the table at an offset.
+func (r *reader) abbreviationsAt(offset uint64) (*abbreviations, error) {
+	if table := r.tables[offset]; table != nil {
 		return table, nil
 	}
 	if len(r.tables) >= maxTables {
@@ -61,25 +58,19 @@ func (r *reader) abbreviationsOf(u *unit) (*abbreviations, error) {
 		_ = r.memory.Use(-r.tableBytes)
 		r.tableBytes = 0
 	}
-	table, err := r.readAbbreviations(u)
+	table, err := r.readAbbreviations(offset)
 	if err != nil {
 		return nil, err
 	}
-	r.tables[key] = table
+	r.tables[offset] = table
 	return table, nil
 }
 
-type tableKey struct {
-	offset                  uint64
-	addressSize, offsetSize int
-	version                 uint16
-}
-
-func (r *reader) readAbbreviations(u *unit) (*abbreviations, error) {
-	if u.abbreviations > uint64(len(r.sections.Abbrev)) {
-		return nil, malformed("abbreviations at %d", u.abbreviations)
+func (r *reader) readAbbreviations(offset uint64) (*abbreviations, error) {
+	if offset > uint64(len(r.sections.Abbrev)) {
+		return nil, malformed("abbreviations at %d", offset)
 	}
-	c := cursor{data: r.sections.Abbrev[u.abbreviations:], order: r.sections.Order}
+	c := cursor{data: r.sections.Abbrev[offset:], order: r.sections.Order}
 	table := &abbreviations{}
 	for !c.end() {
 		begin := c.at
@@ -101,7 +92,6 @@ func (r *reader) readAbbreviations(u *unit) (*abbreviations, error) {
 				return nil, malformed("abbreviation %d has more than %d attributes", code, maxAttributes)
 			}
 			a.attributes = append(a.attributes, at)
-			a.add(at, u)
 		}
 		bytes := int64(unsafe.Sizeof(a)) + 3*int64(len(a.attributes))*int64(unsafe.Sizeof(attribute{}))
 		if err := r.memory.Use(2 * bytes); err != nil {
@@ -113,7 +103,7 @@ func (r *reader) readAbbreviations(u *unit) (*abbreviations, error) {
 		}
 		table.add(code, &a)
 	}
-	return nil, malformed("abbreviations at %d have no end", u.abbreviations)
+	return nil, malformed("abbreviations at %d have no end", offset)
 }
 
 func (a *abbreviations) add(code uint64, entry *abbreviation) {
@@ -125,13 +115,4 @@ func (a *abbreviations) add(code uint64, entry *abbreviation) {
 		a.sparse = map[uint64]*abbreviation{}
 	}
 	a.sparse[code] = entry
-}
-
-// add notes what an attribute means for the size of the entry.
-func (a *abbreviation) add(at attribute, u *unit) {
-	if size := u.formSize(at.form); size < 0 || a.fixed < 0 {
-		a.fixed = -1
-	} else {
-		a.fixed += size
-	}
 }

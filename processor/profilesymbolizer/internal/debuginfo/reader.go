@@ -40,7 +40,7 @@ type reader struct {
 
 	units []unit
 	// tables are abbreviations by offset, current is the one of currentUnit.
-	tables      map[tableKey]*abbreviations
+	tables      map[uint64]*abbreviations
 	tableBytes  int64
 	current     *abbreviations
 	currentUnit *unit
@@ -56,7 +56,7 @@ type reader struct {
 func Read(sections Sections, builder *index.Builder, memory *meter.Meter) (Stats, error) {
 	r := &reader{
 		sections: sections, builder: builder, memory: memory,
-		tables: map[tableKey]*abbreviations{}, functions: map[uint64]uint32{}, programs: map[uint64]bool{},
+		tables: map[uint64]*abbreviations{}, functions: map[uint64]uint32{}, programs: map[uint64]bool{},
 	}
 	if err := r.keep(r.readUnits()); err != nil {
 		return r.stats, err
@@ -124,8 +124,6 @@ func (r *reader) walk(u *unit, files *files) error {
 			if inner, err = r.readFunction(u, &c, a, node, files); err != nil {
 				return err
 			}
-		case a.fixed >= 0:
-			c.skip(uint64(a.fixed))
 		default:
 			for _, at := range a.attributes {
 				u.value(&c, at)

@@ -138,7 +138,7 @@ func (r *reader) entry(u *unit, c *cursor) (*abbreviation, error) {
 	table := r.current
 	if r.currentUnit != u {
 		var err error
-		if table, err = r.abbreviationsOf(u); err != nil {
+		if table, err = r.abbreviationsAt(u.abbreviations); err != nil {
 			return nil, err
 		}
 		r.current, r.currentUnit = table, u
