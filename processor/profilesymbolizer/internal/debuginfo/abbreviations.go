@@ -29,18 +29,8 @@ type attribute struct {
 	constant int64
 }
 
-// abbreviations is one table. Most have the codes 1, 2, 3 and so on.
-type abbreviations struct {
-	dense  []abbreviation
-	sparse map[uint64]*abbreviation
-}
-
-func (a *abbreviations) find(code uint64) *abbreviation {
-	if code-1 < uint64(len(a.dense)) {
-		return &a.dense[code-1]
-	}
-	return a.sparse[code]
-}
+// abbreviations is one table, by code.
+type abbreviations map[uint64]*abbreviation
 
 // maxTables is how many tables are kept. Units next to each other share one, or have tables of their own.
 const maxTables = 64
@@ -49,7 +39,7 @@ const maxTables = 64
 const maxAttributes = 1 << 10
 
 // abbreviationsAt returns the table at an offset.
-func (r *reader) abbreviationsAt(offset uint64) (*abbreviations, error) {
+func (r *reader) abbreviationsAt(offset uint64) (abbreviations, error) {
 	if table := r.tables[offset]; table != nil {
 		return table, nil
 	}
@@ -66,12 +56,12 @@ func (r *reader) abbreviationsAt(offset uint64) (*abbreviations, error) {
 	return table, nil
 }
 
-func (r *reader) readAbbreviations(offset uint64) (*abbreviations, error) {
+func (r *reader) readAbbreviations(offset uint64) (abbreviations, error) {
 	if offset > uint64(len(r.sections.Abbrev)) {
 		return nil, malformed("abbreviations at %d", offset)
 	}
 	c := cursor{data: r.sections.Abbrev[offset:], order: r.sections.Order}
-	table := &abbreviations{}
+	table := abbreviations{}
 	for !c.end() {
 		begin := c.at
 		code := c.unsigned()
@@ -101,18 +91,7 @@ func (r *reader) readAbbreviations(offset uint64) (*abbreviations, error) {
 		if err := r.advance(c.at - begin); err != nil {
 			return nil, err
 		}
-		table.add(code, &a)
+		table[code] = &a
 	}
 	return nil, malformed("abbreviations at %d have no end", offset)
-}
-
-func (a *abbreviations) add(code uint64, entry *abbreviation) {
-	if code == uint64(len(a.dense))+1 && a.sparse[code] == nil {
-		a.dense = append(a.dense, *entry)
-		return
-	}
-	if a.sparse == nil {
-		a.sparse = map[uint64]*abbreviation{}
-	}
-	a.sparse[code] = entry
 }

@@ -40,9 +40,9 @@ type reader struct {
 
 	units []unit
 	// tables are abbreviations by offset, current is the one of currentUnit.
-	tables      map[uint64]*abbreviations
+	tables      map[uint64]abbreviations
 	tableBytes  int64
-	current     *abbreviations
+	current     abbreviations
 	currentUnit *unit
 	// functions are those of entries to which others refer.
 	functions map[uint64]uint32
@@ -56,7 +56,7 @@ type reader struct {
 func Read(sections Sections, builder *index.Builder, memory *meter.Meter) (Stats, error) {
 	r := &reader{
 		sections: sections, builder: builder, memory: memory,
-		tables: map[uint64]*abbreviations{}, functions: map[uint64]uint32{}, programs: map[uint64]bool{},
+		tables: map[uint64]abbreviations{}, functions: map[uint64]uint32{}, programs: map[uint64]bool{},
 	}
 	if err := r.keep(r.readUnits()); err != nil {
 		return r.stats, err

@@ -143,7 +143,7 @@ func (r *reader) entry(u *unit, c *cursor) (*abbreviation, error) {
 		}
 		r.current, r.currentUnit = table, u
 	}
-	found := table.find(code)
+	found := table[code]
 	if found == nil {
 		return nil, malformed("abbreviation %d of the entry at %d does not exist", code, begin)
 	}
