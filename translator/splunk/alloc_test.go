@@ -23,7 +23,7 @@ func TestTextTakesMemoryForNewStringsOnly(t *testing.T) {
 	}
 	long := []byte(body(1000))
 	var x text
-	assert.Zero(t, testing.AllocsPerRun(20, func() { x.parse(long, "java", maxStringBytes, DefaultLimits().FramesPerStack) }))
+	assert.Zero(t, testing.AllocsPerRun(20, func() { x.parse(long, grammarJava, maxStringBytes, DefaultLimits().FramesPerStack) }))
 
 	decoder := NewDecoder(Options{})
 	allocations := func(times int) float64 {

@@ -97,6 +97,7 @@ func BenchmarkSplunkText(b *testing.B) {
 		{"dotnet", "dotnet", "signalfx-dotnet-tracing/text-v1.0.0-cpu.pb"},
 	} {
 		logs := captureOf(b, file.path)
+		grammar := languages[file.language].grammar
 		var bodies [][]byte
 		size := int64(0)
 		for _, record := range logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
@@ -109,7 +110,7 @@ func BenchmarkSplunkText(b *testing.B) {
 			var x text
 			for b.Loop() {
 				for _, body := range bodies {
-					if x.parse(body, file.language, maxStringBytes, DefaultLimits().FramesPerStack) != nil {
+					if x.parse(body, grammar, maxStringBytes, DefaultLimits().FramesPerStack) != nil {
 						b.Fatal("refused")
 					}
 				}

@@ -39,17 +39,8 @@ func (t *decoding) readBody() (bodyFormat, *refusal) {
 	return format, refused
 }
 
-// Empty records are cheap to send, so refusing them allocates nothing.
-var (
-	emptyBody  = refuse(ReasonBody, "the body is empty")
-	bodyOfType = func() map[pcommon.ValueType]*refusal {
-		refusals := map[pcommon.ValueType]*refusal{}
-		for kind := pcommon.ValueTypeEmpty; kind <= pcommon.ValueTypeBytes; kind++ {
-			refusals[kind] = refuse(ReasonBody, "the body is of type %s, neither text nor bytes", kind)
-		}
-		return refusals
-	}()
-)
+// emptyBody refuses records that are cheap to send.
+var emptyBody = refuse(ReasonBody, "the body is empty")
 
 // copyBody refuses bodies that must exceed the limit, with or without base64.
 func (t *decoding) copyBody() *refusal {
@@ -61,7 +52,7 @@ func (t *decoding) copyBody() *refusal {
 	case pcommon.ValueTypeBytes:
 		size = value.Bytes().Len()
 	default:
-		return bodyOfType[value.Type()]
+		return refuse(ReasonBody, "the body is of type %s, neither text nor bytes", value.Type())
 	}
 	switch {
 	case size == 0:
@@ -72,10 +63,9 @@ func (t *decoding) copyBody() *refusal {
 	if refused := t.needBody(size); refused != nil {
 		return refused
 	}
-	switch {
-	case value.Type() == pcommon.ValueTypeStr:
+	if value.Type() == pcommon.ValueTypeStr {
 		t.body = append(t.body[:0], value.Str()...)
-	default:
+	} else {
 		t.body = append(t.body[:0], value.Bytes().AsRaw()...)
 	}
 	t.payload = t.body

@@ -22,12 +22,11 @@ type resourceEntry struct {
 	source plog.ResourceLogs
 	// refused is the reason why all records of the resource are refused, or nil.
 	refused  *refusal
-	language string
+	language language
 	byScope  map[uint64][]*scopeEntry
-	// frameTypeName is the frame type for the language of the resource. frameType is its attribute plus one.
-	frameTypeName string
-	frameType     int32
-	target        pprofile.ResourceProfiles
+	// frameType is the attribute with the frame type of the language plus one.
+	frameType int32
+	target    pprofile.ResourceProfiles
 	// hash is the beginning of all profile ids of the resource, made on second use. hashed is true after the first.
 	hash   profileid.Hash
 	hashed bool
@@ -65,8 +64,7 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 	}
 	t.resource = &resourceEntry{source: resource, size: sizeOfResource(resource)}
 	if language, found := attributes.Get(resourceLanguage); found {
-		t.resource.language = attributevalue.Text(language)
-		t.resource.frameTypeName = frameTypes[t.resource.language]
+		t.resource.language = languages[attributevalue.Text(language)]
 	}
 	t.resources = append(t.resources, t.resource)
 	t.byResource[h] = append(t.byResource[h], t.resource)

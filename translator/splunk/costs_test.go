@@ -248,10 +248,10 @@ func TestTextLinearTime(t *testing.T) {
 	tokens := []string{" ", "\t", "\v", "\r", "\n", `"`, `" #1 `, "#1", "=", "nid=1 ", "a", "(", ")", ":1", ": 1", "@1/", "at ", "at a(b:1)\n", "- x\n", "\n\n", "Thread.State:"}
 	const maxLine = 1 << 20 // maxStringBytes is less than some of the texts, which have one line.
 	var x text
-	for _, language := range []string{languageJava, languageDotnet, ""} {
+	for _, grammar := range []grammar{grammarJava, grammarDotnet, grammarCommon} {
 		for _, head := range []string{"", `"`, "\n\nat a("} {
 			profiletest.CheckLinear(t, head, ")", tokens, func(body []byte) {
-				_ = x.parse(body, language, maxLine, DefaultLimits().FramesPerStack)
+				_ = x.parse(body, grammar, maxLine, DefaultLimits().FramesPerStack)
 			})
 		}
 	}

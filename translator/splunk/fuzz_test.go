@@ -114,7 +114,7 @@ func FuzzText(f *testing.F) {
 func compareFrames(t *testing.T, body, language string, maxLine, maxFrames int) (parsed bool) {
 	t.Helper()
 	var x text
-	if x.parse([]byte(body), language, maxLine, maxFrames) != nil {
+	if x.parse([]byte(body), languages[language].grammar, maxLine, maxFrames) != nil {
 		return false
 	}
 	want, skipped := slowFrames(body, language)

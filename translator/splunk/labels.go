@@ -279,11 +279,11 @@ func inNanos(n int64, unit []byte) int64 {
 // nanos returns the time of a label in nanoseconds, or 0 if it is missing or invalid.
 func (t *decoding) nanos(l *pprofwire.Label) uint64 {
 	n, ok := t.number(l)
-	if !ok || n <= 0 || n > math.MaxInt64/nanosPerMilli {
+	if !ok || n == 0 {
 		t.result.Repairs.IgnoredNumbers++
 		return 0
 	}
-	return uint64(n) * nanosPerMilli
+	return uint64(t.millis(n))
 }
 
 // recordTime returns the time for samples without a time.

@@ -10,13 +10,35 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
+// language is what a producer writes in its own way.
+type language struct {
+	// frameType is the value of profile.frame.type.
+	frameType string
+	grammar   grammar
+	// hasJVMStates says that the states of threads are those of jvm.thread.state.
+	hasJVMStates bool
+}
+
+// languages are by telemetry.sdk.language.
+var languages = map[string]language{
+	"java":   {frameType: semconv.FrameTypeJVM, grammar: grammarJava, hasJVMStates: true},
+	"nodejs": {frameType: "v8js"},
+	"node":   {frameType: "v8js"},
+	"webjs":  {frameType: "v8js"},
+	"python": {frameType: "cpython"},
+	"dotnet": {frameType: "dotnet", grammar: grammarDotnet},
+	"go":     {frameType: "go"},
+	"php":    {frameType: "php"},
+	"ruby":   {frameType: "ruby"},
+}
+
 // frameType returns the attribute with the type of a frame, or -1. The type follows from the language of the resource,
 // except for native code.
 func (t *decoding) frameType(native bool) int32 {
 	if t.opts.OmitFrameType {
 		return -1
 	}
-	known, name := &t.resource.frameType, t.resource.frameTypeName
+	known, name := &t.resource.frameType, t.resource.language.frameType
 	if native {
 		known, name = &t.native, semconv.FrameTypeNative
 	}
@@ -57,7 +79,7 @@ var jvmThreadStates = []string{"blocked", "new", "runnable", "terminated", "time
 
 // hasJVMStates reports whether states of threads become jvm.thread.state.
 func (t *decoding) hasJVMStates() bool {
-	return t.opts.JVMThreadState && t.resource.language == languageJava
+	return t.opts.JVMThreadState && t.resource.language.hasJVMStates
 }
 
 // addJVMState appends jvm.thread.state to t.attributes, if the text of a state begins with one of its values:

@@ -41,12 +41,9 @@ func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.me
 // together: otherwise, many refused records after a large one would take its time each.
 func (t *decoding) leaveEntries() *refusal {
 	t.leftovers = true
-	t.forgetFrameTypes()
+	t.native, t.resource.frameType = 0, 0 // The next record adds its frame types again.
 	return t.memoryRefusal()
 }
-
-// forgetFrameTypes makes the next record add its frame types again.
-func (t *decoding) forgetFrameTypes() { t.native, t.resource.frameType = 0, 0 }
 
 // needBody is for a form of the body, in addition to the forms before it.
 func (t *decoding) needBody(bytes int) *refusal {

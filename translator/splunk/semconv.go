@@ -3,8 +3,6 @@
 
 package splunk
 
-import "github.com/otelpprof/otelpprof/translator/internal/semconv"
-
 // Names in Splunk's profiling convention and its predecessors.
 const (
 	profilingScope = "otel.profiling"
@@ -57,22 +55,6 @@ const (
 
 // Names of the OpenTelemetry semantic conventions, version 1.41.
 const (
-	resourceLanguage = "telemetry.sdk.language"
-	languageJava     = "java"
-	languageDotnet   = "dotnet"
-
+	resourceLanguage        = "telemetry.sdk.language"
 	attributeJVMThreadState = "jvm.thread.state"
 )
-
-// frameTypes maps telemetry.sdk.language to profile.frame.type.
-var frameTypes = map[string]string{
-	languageJava:   semconv.FrameTypeJVM,
-	"nodejs":       "v8js",
-	"node":         "v8js",
-	"webjs":        "v8js",
-	"python":       "cpython",
-	languageDotnet: "dotnet",
-	"go":           "go",
-	"php":          "php",
-	"ruby":         "ruby",
-}

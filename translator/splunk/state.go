@@ -12,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
@@ -36,7 +37,8 @@ type decoding struct {
 	byResource map[uint64][]*resourceEntry
 	resource   *resourceEntry
 	scope      *scopeEntry
-	groups     groupList
+	// groups are those of the request in the order of their first records, and behind their end groups of earlier requests.
+	groups []*textGroup
 
 	record record
 	// body is the record's body, payload is the body after decoding base64, pprof is the payload after decompression.
@@ -87,17 +89,25 @@ func (t *decoding) release() (bytes int) {
 	t.wire.Reset()
 	t.tables.Release()
 	t.dict.Reset(dictionary.Lengths{})
-	t.groups.release()
+	for _, g := range t.groups {
+		g.key, g.scope, g.hash = groupKey{}, nil, profileid.Hash{}
+	}
+	t.groups = t.groups[:0]
 	t.memory = requestMemory{}
 	return t.bytes()
 }
 
 // bytes returns the memory that is kept, in bytes.
 func (t *decoding) bytes() int {
-	l := &t.labels
-	return int(t.dict.Kept()+t.wire.Kept()+t.tables.Kept()) + cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.events.bytes() +
+	l, groups := &t.labels, 0
+	for _, g := range t.groups[:cap(t.groups)] {
+		if g != nil {
+			groups += groupBytes + g.events.bytes()
+		}
+	}
+	return groups + int(t.dict.Kept()+t.wire.Kept()+t.tables.Kept()) + cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.events.bytes() +
 		4*(cap(t.stack)+cap(t.attributes)) + cap(l.roles) + 24*(cap(l.links)+cap(l.lastLinks)+cap(t.lines)) +
-		12*cap(t.stacks) + 8*cap(t.keys.stamps) + 64*cap(t.text.frames) + 8*cap(t.resources) + t.groups.bytes()
+		12*cap(t.stacks) + 8*cap(t.keys.stamps) + 64*cap(t.text.frames) + 8*cap(t.resources)
 }
 
 // keySet is a set of attribute keys, with access in constant time.

@@ -4,6 +4,8 @@
 package splunk
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -27,48 +29,16 @@ type textGroup struct {
 	droppedAttributes uint32
 }
 
-// groupList has the groups of a request in the order of their first records.
-type groupList struct {
-	groups []*textGroup
-	// spare has groups whose memory can be reused.
-	spare []*textGroup
-}
-
-const (
-	// maxSpareGroups is the number of groups whose memory is kept. A request of an agent has one or two.
-	maxSpareGroups = 8
-	// maxSpareBytes is the size up to which the memory of a group is kept.
-	maxSpareBytes = 4 << 20
-)
-
-func (l *groupList) add(key groupKey, scope *scopeEntry) *textGroup {
-	g := &textGroup{}
-	if n := len(l.spare); n > 0 {
-		g, l.spare = l.spare[n-1], l.spare[:n-1]
+// addGroup adds a group, in the memory of one of an earlier request if there is one.
+func (t *decoding) addGroup(key groupKey, scope *scopeEntry) *textGroup {
+	n := len(t.groups)
+	if t.groups = slices.Grow(t.groups, 1)[:n+1]; t.groups[n] == nil {
+		t.groups[n] = &textGroup{}
 	}
+	g := t.groups[n]
 	g.key, g.scope, g.hash, g.droppedAttributes = key, scope, newHash(scope), 0
 	g.events.begin(1)
-	l.groups = append(l.groups, g)
 	return g
-}
-
-// bytes returns the memory that is kept, in bytes.
-func (l *groupList) bytes() (bytes int) {
-	for _, g := range l.spare {
-		bytes += g.events.bytes()
-	}
-	return bytes
-}
-
-func (l *groupList) release() {
-	for _, g := range l.groups {
-		if len(l.spare) < maxSpareGroups && g.events.bytes() <= maxSpareBytes {
-			g.key, g.scope, g.hash = groupKey{}, nil, profileid.Hash{}
-			l.spare = append(l.spare, g)
-		}
-	}
-	clear(l.groups)
-	l.groups = l.groups[:0]
 }
 
 // decodeText adds the stack in the body as an event. It checks everything before it adds entries to the dictionary.
@@ -77,7 +47,7 @@ func (t *decoding) decodeText() *refusal {
 		return tooLarge("samples of the request", t.opts.Limits.Samples+1, t.opts.Limits.Samples)
 	}
 	t.body = t.valid(t.body)
-	if refused := t.text.parse(t.body, t.resource.language, maxStringBytes, t.opts.Limits.FramesPerStack); refused != nil {
+	if refused := t.text.parse(t.body, t.resource.language.grammar, maxStringBytes, t.opts.Limits.FramesPerStack); refused != nil {
 		return refused
 	}
 	key := t.record.groupKey()
@@ -112,7 +82,7 @@ func (t *decoding) group(key groupKey) *textGroup {
 		if t.scope.groups == nil {
 			t.scope.groups = map[groupKey]*textGroup{}
 		}
-		g = t.groups.add(key, t.scope)
+		g = t.addGroup(key, t.scope)
 		t.scope.groups[key] = g
 	}
 	return g
@@ -201,7 +171,7 @@ func (t *decoding) textStack() int32 {
 
 // finishTexts writes the profiles of the groups.
 func (t *decoding) finishTexts() {
-	for _, g := range t.groups.groups {
+	for _, g := range t.groups {
 		t.resource = g.scope.resource
 		t.keys.next()
 		t.attributes = t.attributes[:0]

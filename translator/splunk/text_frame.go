@@ -19,17 +19,6 @@ const (
 	grammarDotnet
 )
 
-func grammarOf(language string) grammar {
-	switch language {
-	case languageJava:
-		return grammarJava
-	case languageDotnet:
-		return grammarDotnet
-	default:
-		return grammarCommon
-	}
-}
-
 // readFrame reads a line after the lines about the thread, and reports whether it is a frame.
 func (x *text) readFrame(line []byte, g grammar) bool {
 	line = trimBlanks(line)

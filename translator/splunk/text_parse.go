@@ -28,9 +28,8 @@ type frame struct {
 
 // parse parses a text: a line about the thread, a line about its state, which can both be empty, then one line for each
 // frame, leaf first. The oldest agents only write frames.
-func (x *text) parse(body []byte, language string, maxLine, maxFrames int) *refusal {
+func (x *text) parse(body []byte, grammar grammar, maxLine, maxFrames int) *refusal {
 	*x = text{frames: x.frames[:0]}
-	grammar := grammarOf(language)
 	current := partFirst
 	for n := 1; len(body) > 0; n++ {
 		line := body
@@ -136,6 +135,9 @@ func (x *text) parseHeader(line []byte, g grammar) {
 // nameEnd returns the index of the quotation mark that ends the name in a header. Names are not escaped, and free text can have
 // quotation marks, too. So it is the last one before the number of the thread, or else before nid; without both, the last one.
 func nameEnd(line []byte) int {
+	if end := 1 + bytes.IndexByte(line[1:], '"'); bytes.IndexByte(line[end+1:], '"') < 0 {
+		return end // The usual case: one pair.
+	}
 	ids := line
 	if nid := bytes.LastIndex(line, []byte(" nid=")); nid >= 0 {
 		ids = line[:nid]

@@ -84,7 +84,7 @@ func TestFrames(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var x text
-			require.Nil(t, x.parse([]byte("\n\n"+test.line+"\n"), test.language, maxStringBytes, DefaultLimits().FramesPerStack))
+			require.Nil(t, x.parse([]byte("\n\n"+test.line+"\n"), languages[test.language].grammar, maxStringBytes, DefaultLimits().FramesPerStack))
 			if test.want.function == nil {
 				assert.Empty(t, x.frames)
 				return
@@ -185,7 +185,7 @@ func TestThreads(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var x text
-			require.Nil(t, x.parse([]byte(test.text), test.language, maxStringBytes, DefaultLimits().FramesPerStack))
+			require.Nil(t, x.parse([]byte(test.text), languages[test.language].grammar, maxStringBytes, DefaultLimits().FramesPerStack))
 			got := thread{string(x.threadName), string(x.threadState), x.threadID, x.osThreadID, len(x.frames)}
 			assert.Equal(t, test.want, got)
 			assert.Zero(t, x.skipped)
@@ -195,7 +195,7 @@ func TestThreads(t *testing.T) {
 
 func TestSkippedLinesAreCounted(t *testing.T) {
 	var x text
-	require.Nil(t, x.parse([]byte("\"main\" #1\n\n\tat a(b:1)\nwhat is this\n\tat c(d:2)\nand this)\n"), "java", maxStringBytes, DefaultLimits().FramesPerStack))
+	require.Nil(t, x.parse([]byte("\"main\" #1\n\n\tat a(b:1)\nwhat is this\n\tat c(d:2)\nand this)\n"), grammarJava, maxStringBytes, DefaultLimits().FramesPerStack))
 	assert.Equal(t, 2, x.skipped)
 	assert.Len(t, x.frames, 2)
 }
@@ -204,7 +204,7 @@ func TestSkippedLinesAreCounted(t *testing.T) {
 func TestStatesOfOthers(t *testing.T) {
 	for _, state := range []string{"   waiting (sleeping)", "   waiting(sleeping)", "   runnable", "   State: waiting (on a lock)", "   blocked()"} {
 		var x text
-		require.Nil(t, x.parse([]byte("\"main\" #1\n"+state+"\n\tat a(b:1)\n"), "", maxStringBytes, DefaultLimits().FramesPerStack))
+		require.Nil(t, x.parse([]byte("\"main\" #1\n"+state+"\n\tat a(b:1)\n"), grammarCommon, maxStringBytes, DefaultLimits().FramesPerStack))
 		assert.Equal(t, 1, x.skipped, state)
 		require.Len(t, x.frames, 1, state)
 		assert.Equal(t, "a", string(x.frames[0].function), state)
