@@ -241,7 +241,7 @@ soak-faults: $(BINARY) $(call tool,soak) ## Load on all receivers while faults h
 BENCHMARKS := \
 	translator:translator/pprof:.:$(BENCHTIME) \
 	dedup:internal/dedup:.:$(BENCHTIME) \
-	merge:exporter/profileviewexporter/internal/merge:.:$(BENCHTIME) \
+	merge:exporter/profileviewexporter:^BenchmarkWindow$$:$(BENCHTIME) \
 	pages:exporter/profileviewexporter:^BenchmarkServerPages$$:$(BENCHTIME) \
 	held:exporter/profileviewexporter:^BenchmarkServerHeld$$:1x \
 	deduplicator:processor/profilededuplicator:^BenchmarkBatch$$/././^op=batch$$:1x \

@@ -4,153 +4,133 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
-	"connectrpc.com/connect"
-
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
-	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// failure is an error with an HTTP status.
-type failure struct {
-	status int
-	text   string
+// call is a request to a page or to Pyroscope's API.
+type call struct {
+	*pages
+	tenant string
+	// work counts the memory of the request. What it has in use stays until the answer is written.
+	work *meter.Meter
 }
 
-func (f *failure) Error() string { return f.text }
-
-func fail(status int, format string, arguments ...any) error {
-	return &failure{status: status, text: fmt.Sprintf(format, arguments...)}
+// visit is a request to a page.
+type visit struct {
+	call
+	request *http.Request
+	// values are the parameters of the URL, and header is that of the answer.
+	values url.Values
+	header http.Header
+	// written is called once the answer is written. It can be nil.
+	written func()
 }
 
-// withHeaders sets the headers of all answers.
-func withHeaders(next http.Handler) http.Handler {
+// answer returns the body of an answer, and sets its headers.
+type answer func(v *visit) ([]byte, error)
+
+// handle writes an answer, or an error in the form that go tool pprof shows.
+func (p *pages) handle(answer answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("X-Frame-Options", "DENY")
 		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Content-Security-Policy", page.Policy)
+		header.Set("Content-Security-Policy", pagePolicy)
 		header.Set("Cache-Control", "private, no-cache")
 		header.Set("Vary", "Accept-Encoding")
-		next.ServeHTTP(w, r)
+		v := &visit{call: call{pages: p, tenant: p.tenant(r.Header)}, request: r, header: header}
+		err := v.answer(w, answer)
+		switch {
+		case err == nil:
+		case errors.Is(err, errNotModified):
+			w.WriteHeader(http.StatusNotModified)
+		case r.Context().Err() != nil:
+			panic(http.ErrAbortHandler) // A return would send an empty answer with status 200, and browsers would cache it.
+		default:
+			writeError(w, r, err)
+		}
 	})
 }
 
-// handle writes errors in the form that go tool pprof shows.
-func handle(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
-	return withHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := checkQuery(r)
-		if err == nil {
-			err = serve(w, r)
-		}
-		if err == nil || errors.Is(err, errNotModified) {
-			return
-		}
-		if r.Context().Err() != nil {
-			panic(http.ErrAbortHandler) // A return would send an empty answer with status 200, and browsers would cache it.
-		}
-		status := statusOf(err)
-		header := w.Header()
-		header.Del("ETag")
-		header.Del("Content-Encoding")
-		header.Del("Content-Disposition")
-		header.Set("X-Go-Pprof", "1")
-		if status == http.StatusServiceUnavailable {
-			header.Set("Retry-After", "1")
-		}
-		writeError(w, r, status, err)
-	}))
-}
-
-// writeError answers with an error as a text, or as Connect does if the client accepts JSON.
-func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
-	if !strings.Contains(r.Header.Get("Accept"), "application/json") {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.WriteHeader(status)
-		_, _ = fmt.Fprintln(w, err) // the client can be disconnected
-		return
-	}
-	body, _ := json.Marshal(map[string]string{"code": codeOf(err).String(), "message": err.Error()}) // never fails
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec,nolintlint // JSON
-}
-
-// checkQuery refuses a query with a malformed part. Otherwise net/url leaves out that part, and the answer is not what the client
-// asked for.
-func checkQuery(r *http.Request) error {
-	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+// answer writes an answer.
+func (v *visit) answer(w http.ResponseWriter, answer answer) (err error) {
+	// Without this check, net/url leaves out a malformed part, and the answer is not what the client asked for.
+	if v.values, err = url.ParseQuery(v.request.URL.RawQuery); err != nil {
 		return fail(http.StatusBadRequest, "cannot read the query: %v; in a value, ; is written as %%3B, %% as %%25", err)
 	}
-	return nil
-}
-
-// statusOf returns the HTTP status for an error.
-func statusOf(err error) int {
-	known, found := errors.AsType[*failure](err)
-	switch {
-	case found:
-		return known.status
-	case errors.Is(err, selector.ErrInvalid):
-		return http.StatusBadRequest
-	case errors.Is(err, memory.ErrExhausted):
-		return http.StatusServiceUnavailable
-	case errors.Is(err, memory.ErrTooLarge), errors.Is(err, merge.ErrDiffers), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, tree.ErrTooLarge),
-		errors.Is(err, tree.ErrExpensive), errors.Is(err, selector.ErrExpensive):
-		return http.StatusUnprocessableEntity
+	body, err := answer(v)
+	if err == nil {
+		err = v.write(w, body)
 	}
-	return http.StatusInternalServerError
-}
-
-// codeOf returns the code of Connect for an error.
-func codeOf(err error) connect.Code {
-	switch statusOf(err) {
-	case http.StatusBadRequest:
-		return connect.CodeInvalidArgument
-	case http.StatusNotFound:
-		return connect.CodeNotFound
-	case http.StatusServiceUnavailable:
-		return connect.CodeUnavailable
-	case http.StatusUnprocessableEntity:
-		return connect.CodeResourceExhausted
+	if err == nil && v.written != nil {
+		v.written()
 	}
-	if errors.Is(err, context.Canceled) {
-		return connect.CodeCanceled
-	}
-	return connect.CodeInternal
-}
-
-// write writes an answer, compressed if the client accepts that.
-func write(w http.ResponseWriter, r *http.Request, contentType string, body []byte) (err error) {
-	w.Header().Set("Content-Type", contentType)
-	if takesGzip(r) {
-		w.Header().Set("Content-Encoding", "gzip")
-		if body, err = pprof.AppendGzip(nil, body, answerLevel); err != nil {
-			return err
-		}
-	}
-	_, err = w.Write(body) //nolint:gosec,nolintlint // names are escaped; gosec sees this in some runs only
 	return err
 }
 
-func writeJSON(w http.ResponseWriter, r *http.Request, value any) error {
+// working returns an answer for which a request works. It refuses other parameters than the known ones, since the answer would not be what
+// the client asked for. Writing the answer is outside of the limit of concurrent requests, since a client can be slow.
+func working(known []string, answer answer) answer {
+	return func(v *visit) ([]byte, error) {
+		if err := checkParameters(v.values, known); err != nil {
+			return nil, err
+		}
+		work, end, err := v.begin(v.request)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		v.work = work
+		return answer(v)
+	}
+}
+
+// answerLevel is the gzip level of answers. It is the fastest, since the client waits.
+const answerLevel = 1
+
+func compress(body []byte) ([]byte, error) { return pprof.AppendGzip(nil, body, answerLevel) }
+
+// write writes an answer. Unless it is compressed itself, it is compressed if the client accepts that.
+func (v *visit) write(w http.ResponseWriter, body []byte) (err error) {
+	if v.header.Get("Content-Type") != profileContent && takesGzip(v.request) {
+		v.header.Set("Content-Encoding", "gzip")
+		if body, err = compress(body); err != nil {
+			return err
+		}
+	}
+	v.header.Set("Content-Length", strconv.Itoa(len(body)))
+	_, err = w.Write(body) //nolint:gosec,nolintlint // names are escaped, profiles are attachments; gosec sees this in some runs only
+	return err
+}
+
+// profileContent is the type of a gzipped pprof.
+const profileContent = "application/octet-stream"
+
+// attach makes the answer a file.
+func (v *visit) attach(name, contentType string) {
+	v.header.Set("Content-Type", contentType)
+	v.header.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+}
+
+func (v *visit) json(value any) ([]byte, error) {
+	v.header.Set("Content-Type", "application/json")
 	body, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("cannot write the answer: %w", err)
+		return nil, fmt.Errorf("cannot write the answer: %w", err)
 	}
-	return write(w, r, "application/json", body)
+	return body, nil
 }
 
 func takesGzip(r *http.Request) bool {
@@ -161,4 +141,28 @@ func takesGzip(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// errNotModified says that the client has the answer already.
+var errNotModified = errors.New("the client has the answer already")
+
+// unlessKnown returns [errNotModified] if the client has the answer already. The answer depends on the profiles and the URL.
+func (v *visit) unlessKnown(sides ...*selection) error {
+	digest := sha256.New()
+	_, _ = digest.Write(v.start[:])
+	_, _ = digest.Write([]byte(v.request.URL.RequestURI() + "\x00"))
+	for _, s := range sides {
+		for _, one := range s.profiles {
+			_, _ = fmt.Fprintf(digest, "%d,", one.Sequence)
+		}
+		_, _ = digest.Write([]byte{0})
+	}
+	tag := `"` + hex.EncodeToString(digest.Sum(nil)[:16]) + `"`
+	v.header.Set("ETag", tag)
+	for candidate := range strings.SplitSeq(v.request.Header.Get("If-None-Match"), ",") {
+		if strings.TrimPrefix(strings.TrimSpace(candidate), "W/") == tag {
+			return errNotModified
+		}
+	}
+	return nil
 }

@@ -6,7 +6,7 @@
 // Package profileviewexporter keeps the most recent profiles in memory, and serves them to browsers, to Grafana, to go tool pprof and to
 // go build.
 //
-// The encoder makes pprofs of profiles. The store has their samples, and the symbols of each service once (consume.go, internal/store,
-// internal/symbols). A request selects some of them (internal/query). Their samples become a tree of functions (internal/tree) or one pprof
-// (internal/merge). The page (internal/page) uses Pyroscope's API (internal/querier) and the lists and downloads of this package.
+// The encoder makes pprofs of profiles. The store has their samples, and the symbols of each service once (exporter.go, internal/store). A
+// request is a visit to a page (pages.go, answer.go) or a call of Pyroscope's API (api.go), which the page uses too. It selects some samples
+// (selector.go, filter.go, selection.go), which become a tree of functions (tree.go) or one pprof (merge.go).
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"

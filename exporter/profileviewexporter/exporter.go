@@ -21,7 +21,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -191,7 +190,7 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, ten
 	switch {
 	case errors.Is(err, store.ErrTooLarge):
 		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
-	case errors.Is(err, symbols.ErrInvalid), errors.Is(err, pprofwire.ErrMalformed), errors.Is(err, pprofwire.ErrTooLarge):
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, pprofwire.ErrMalformed), errors.Is(err, pprofwire.ErrTooLarge):
 		return delivery.Refuse(payload, delivery.ReasonInvalid, err)
 	case err != nil:
 		return fmt.Errorf("cannot store a profile: %w", err)

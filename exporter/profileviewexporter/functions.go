@@ -5,14 +5,10 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"maps"
-	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // functionTable is the answer with the values of functions. Sums are exact. The base is the other side of a comparison.
@@ -37,89 +33,89 @@ type functionRow struct {
 	BaseTotal *int64 `json:"base_total,omitempty"`
 }
 
-// The memory of a row in the answer, beside a multiple of its texts: as JSON, also compressed.
-const (
-	rowBytes = 512
-	textCost = 8
-)
-
-// serveFunctions answers with the values of all functions, or of one with its callers and callees.
-func (p *pages) serveFunctions(w http.ResponseWriter, r *http.Request) error {
-	values := r.URL.Query()
-	if err := checkParameters(values, functionsParameters); err != nil {
-		return err
-	}
-	table, err := working(p, r, func(work *meter.Meter) (*functionTable, error) {
-		sides, err := p.sides(r, values, work)
-		if err != nil {
-			return nil, err
-		}
-		lists := make([][]*store.Profile, len(sides))
-		for i, s := range sides {
-			lists[i] = s.Profiles
-		}
-		if p.notModified(w, r, lists...) {
-			return nil, errNotModified
-		}
-		return functionTableOf(sides, values.Get(functionParameter), work)
-	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, r, table)
-}
-
-// sides returns what a request selects: one selection, or two if there are parameters of a base.
-func (p *pages) sides(r *http.Request, values url.Values, work *meter.Meter) ([]*query.Selection, error) {
-	compared := maps.Clone(values)
-	isComparison := false
-	for name := range values {
-		if own, found := strings.CutPrefix(name, basePrefix); found {
-			isComparison = true
-			compared.Set(own, values.Get(name))
-		}
-	}
-	s, err := p.selectBy(r, values, work)
-	if err != nil || !isComparison {
-		return []*query.Selection{s}, err
-	}
-	base, err := p.selectBy(r, compared, work)
-	return []*query.Selection{s, base}, err
-}
-
-// functionTableOf returns the values of all functions, or of one.
-func functionTableOf(sides []*query.Selection, function string, work *meter.Meter) (*functionTable, error) {
-	t, err := treeOf(work, sides...)
+// functions answers with the values of all functions, or of one with its callers and callees.
+func (v *visit) functions() ([]byte, error) {
+	sides, err := v.sides()
 	if err != nil {
 		return nil, err
 	}
-	all, err := t.Functions()
+	if err := v.unlessKnown(sides...); err != nil {
+		return nil, err
+	}
+	table, err := v.functionTable(v.values.Get(functionParameter), sides...)
+	if err != nil {
+		return nil, err
+	}
+	return v.json(table)
+}
+
+// sides returns what a request selects: one selection, or two if there are parameters of a base.
+func (v *visit) sides() ([]*selection, error) {
+	compared := maps.Clone(v.values)
+	isComparison := false
+	for name := range v.values {
+		if own, found := strings.CutPrefix(name, basePrefix); found {
+			isComparison = true
+			compared.Set(own, v.values.Get(name))
+		}
+	}
+	s, err := v.selectBy(v.values)
+	if err != nil || !isComparison {
+		return []*selection{s}, err
+	}
+	base, err := v.selectBy(compared)
+	return []*selection{s, base}, err
+}
+
+// selectBy returns what the parameters of a page select: a profile type, selectors, a time, a trace and a span.
+func (v *visit) selectBy(values url.Values) (*selection, error) {
+	from, until, err := bounds(values, v.now())
+	if err != nil {
+		return nil, err
+	}
+	if until.At.IsZero() {
+		until.At = store.Forever
+	}
+	return v.selectSamples(&criteria{
+		typeID: values.Get(typeParameter), labels: values.Get(queryParameter), start: from.At, end: until.At,
+		traceIDs: nonEmpty(values, traceParameter), spanIDs: nonEmpty(values, spanParameter),
+	})
+}
+
+// functionTable returns the values of all functions, or of one.
+func (c *call) functionTable(function string, sides ...*selection) (*functionTable, error) {
+	t, err := c.tree(sides...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := t.functions()
 	if err != nil {
 		return nil, err
 	}
 	isComparison := len(sides) > 1
-	totals := t.Totals()
-	table := &functionTable{Unit: sides[0].Unit(), Total: totals[0], Profiles: t.Profiles[0]}
+	totals := t.totals()
+	table := &functionTable{Unit: sides[0].unit(), Total: totals[0], Profiles: t.profiles[0]}
 	if isComparison {
 		table.BaseTotal = &totals[1]
 	}
 	if function != "" {
-		callers, callees := t.Calls(function)
+		callers, callees := t.calls(function)
 		table.Callers, table.Callees = rowsOf(callers, isComparison), rowsOf(callees, isComparison)
 		return table, nil
 	}
+	const rowBytes, textCost = 512, 8 // of a row in the answer, and of its texts as a multiple: as JSON, also compressed
 	bytes := int64(0)
 	for i := range all {
 		bytes += rowBytes + textCost*int64(len(all[i].Name)+len(all[i].File))
 	}
-	if err := t.Need(bytes); err != nil {
+	if err := t.need(1, bytes); err != nil {
 		return nil, err
 	}
 	table.Functions = rowsOf(all, isComparison)
 	return table, nil
 }
 
-func rowsOf(all []tree.Function, isComparison bool) []functionRow {
+func rowsOf(all []functionValues, isComparison bool) []functionRow {
 	rows := make([]functionRow, len(all))
 	for i := range all {
 		f := &all[i]
@@ -129,62 +125,4 @@ func rowsOf(all []tree.Function, isComparison bool) []functionRow {
 		}
 	}
 	return rows
-}
-
-// treeFormats are the formats that are made of a tree of functions.
-var treeFormats = map[string]struct {
-	name, contentType string
-	write             func(t *tree.Tree, title, unit string) ([]byte, error)
-}{
-	"collapsed":  {"profile.collapsed.txt", "text/plain; charset=utf-8", func(t *tree.Tree, _, _ string) ([]byte, error) { return t.Collapsed() }},
-	"speedscope": {"profile.speedscope.json", "application/json", (*tree.Tree).Speedscope},
-	"svg": {"profile.svg", "image/svg+xml", func(t *tree.Tree, title, unit string) ([]byte, error) {
-		return t.SVG(title, func(value, whole int64) string { return amount(value, unit) + ", " + share(value, whole) })
-	}},
-}
-
-// serveDownload answers with a file of what the parameters select.
-func (p *pages) serveDownload(w http.ResponseWriter, r *http.Request) error {
-	values := r.URL.Query()
-	if err := checkParameters(values, selectionParameters); err != nil {
-		return err
-	}
-	name := r.PathValue("format")
-	format, isTree := treeFormats[name]
-	if !isTree && name != "pprof" && name != "pgo" {
-		return fail(http.StatusNotFound, "%.40q is not a format: these are pprof, collapsed, speedscope, svg and pgo", name)
-	}
-	body, err := working(p, r, func(work *meter.Meter) ([]byte, error) {
-		s, err := p.selectBy(r, values, work)
-		if err != nil {
-			return nil, err
-		}
-		if len(s.Profiles) == 0 {
-			return nil, fail(http.StatusNotFound, "there is no profile of this type and time with these labels")
-		}
-		if p.notModified(w, r, s.Profiles) {
-			return nil, errNotModified
-		}
-		switch name {
-		case "pprof":
-			return merged(s, work, 0, gzipOf)
-		case "pgo":
-			return merged(s, work, defaultDepth, pgoOf)
-		}
-		t, err := treeOf(work, s)
-		if err != nil {
-			return nil, err
-		}
-		return format.write(t, strings.TrimSpace(values.Get(typeParameter)+" "+values.Get(queryParameter)), s.Unit())
-	})
-	switch {
-	case err != nil:
-		return err
-	case name == "pprof":
-		return writeProfile(w, "profile.pb.gz", body)
-	case name == "pgo":
-		return writeProfile(w, pgoName, body)
-	}
-	w.Header().Set("Content-Disposition", `attachment; filename="`+format.name+`"`)
-	return write(w, r, format.contentType, body)
 }

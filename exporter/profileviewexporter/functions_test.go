@@ -288,7 +288,7 @@ func TestFunctionsCountProfiles(t *testing.T) {
 	assert.Equal(t, 1, s.functions(t, selecting("process_cpu:goroutine:count::", "{}")).Profiles)
 }
 
-// Shares are written as the page does, see _test/text.test.js.
+// Shares are written as the page does, see page/_test/text.test.js.
 func TestShare(t *testing.T) {
 	for want, of := range map[string][2]int64{"33.3 %": {1, 3}, "100 %": {9996, 10_000}, "0 %": {0, 5}, "0.04 %": {1, 2500}, "0.001 %": {1, 1 << 40}, "99.9 %": {999, 1000}} {
 		assert.Equal(t, want, share(of[0], of[1]))

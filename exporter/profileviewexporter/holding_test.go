@@ -23,7 +23,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -97,7 +96,7 @@ func (h holding) get(tb testing.TB, path string) *httptest.ResponseRecorder {
 // query answers a request of Pyroscope's API.
 func (h holding) query(tb testing.TB, method, request string) *httptest.ResponseRecorder {
 	tb.Helper()
-	r := httptest.NewRequestWithContext(tb.Context(), http.MethodPost, "/querier.v1.QuerierService/"+method, strings.NewReader(request))
+	r := httptest.NewRequestWithContext(tb.Context(), http.MethodPost, apiPrefix+method, strings.NewReader(request))
 	r.Header.Set("Content-Type", "application/json")
 	return h.serve(r)
 }
@@ -107,7 +106,7 @@ func (h holding) ask(tb testing.TB, one request) *httptest.ResponseRecorder {
 	tb.Helper()
 	r := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, cmp.Or(one.path, "/"), http.NoBody)
 	if one.method != "" {
-		r = httptest.NewRequestWithContext(tb.Context(), http.MethodPost, querier.Prefix+one.method, strings.NewReader(one.body))
+		r = httptest.NewRequestWithContext(tb.Context(), http.MethodPost, apiPrefix+one.method, strings.NewReader(one.body))
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Accept-Encoding", "gzip")

@@ -54,35 +54,22 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// guarded refuses requests with another host name, and queries that are too long, before all other handlers.
-func (p *pages) guarded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case p.hosts != nil && !p.hosts[hostName(r.Host)]:
-			http.Error(w, "the host of the request is not one of this server; the option allowed_hosts of the exporter has the names that are", http.StatusForbidden)
-		case len(r.URL.RawQuery) > maxQuery:
-			http.Error(w, "the query has more than 8192 bytes", http.StatusRequestURITooLong)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
-}
-
-// withoutOtherSites refuses requests that a browser makes for a page of another site, which could cost work and change the state of a
-// scraper. Links of other sites and the origins that the option cors allows are accepted.
-func withoutOtherSites(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
-		// The handler for CORS comes first, and has checked the origin.
-		origin, allowed := r.Header.Get("Origin"), w.Header().Get("Access-Control-Allow-Origin")
-		isAllowed := origin != "" && (allowed == origin || allowed == "*")
-		if isForeign(r) && !isAllowed {
-			http.Error(w, "a page of another site has made this request (Sec-Fetch-Site); only links without the parameter scraper are accepted from there, or origins of the option cors",
-				http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// check returns an error for a request with another host name, a query that is too long, or one that a browser makes for a page of another
+// site: it could cost work and change the state of a scraper. Links of other sites and the origins that the option cors allows are accepted.
+// The handler for CORS comes first: it has checked the origin and set the header of the answer.
+func (p *pages) check(header http.Header, r *http.Request) error {
+	origin, allowed := r.Header.Get("Origin"), header.Get("Access-Control-Allow-Origin")
+	isAllowed := origin != "" && (allowed == origin || allowed == "*")
+	switch {
+	case p.hosts != nil && !p.hosts[hostName(r.Host)]:
+		return fail(http.StatusForbidden, "the host of the request is not one of this server; the option allowed_hosts of the exporter has the names that are")
+	case len(r.URL.RawQuery) > maxQuery:
+		return fail(http.StatusRequestURITooLong, "the query has more than %d bytes", maxQuery)
+	case isForeign(r) && !isAllowed:
+		return fail(http.StatusForbidden,
+			"a page of another site has made this request (Sec-Fetch-Site); only links without the parameter scraper are accepted from there, or origins of the option cors")
+	}
+	return nil
 }
 
 // isForeign returns whether a browser makes the request for a page of another site, and the user does not see the answer as a page.

@@ -4,16 +4,10 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"cmp"
 	"crypto/rand"
-	"mime"
 	"net/http"
-	"path"
 	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
@@ -22,7 +16,6 @@ import (
 type pages struct {
 	cfg    *Config
 	store  *store.Store
-	source query.Source
 	budget *memory.Budget
 	// hosts are the host names that requests may have. nil accepts every name.
 	hosts map[string]bool
@@ -41,7 +34,6 @@ type pages struct {
 func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
 	p := &pages{
 		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait, now: time.Now,
-		source:  query.Source{Store: store, TraceLabel: cfg.Encoding.LinkLabels.Trace, SpanLabel: cfg.Encoding.LinkLabels.Span},
 		working: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
 	}
 	_, _ = rand.Read(p.start[:]) // never fails
@@ -51,27 +43,26 @@ func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
 // handler returns the routes. No request opens a file or starts a program, and only scrapers keep state.
 func (p *pages) handler() http.Handler {
 	mux := http.NewServeMux()
-	for path, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"/{$}":                       p.serveFile,
-		"/static/{name}":             p.serveFile,
-		"/profiles":                  p.serveSeries,
-		"/profiles/{service}/{type}": p.serveProfile,
-		"/pgo/{service}":             p.servePGO,
-		"/functions":                 p.serveFunctions,
-		"/download/{format}":         p.serveDownload,
-		"/info":                      p.serveInfo,
-		"/plain":                     p.servePlainList,
-		"/plain/functions":           p.servePlainFunctions,
+	for path, answer := range map[string]answer{
+		"/{$}":                       (*visit).file,
+		"/static/{name}":             (*visit).file,
+		"/info":                      (*visit).info,
+		"/profiles":                  working(listParameters, (*visit).list),
+		"/profiles/{service}/{type}": working(profileParameters, (*visit).profile),
+		"/pgo/{service}":             working(pgoParameters, (*visit).pgo),
+		"/functions":                 working(functionsParameters, (*visit).functions),
+		"/download/{format}":         working(selectionParameters, (*visit).download),
+		"/plain":                     working(plainListParameters, (*visit).plainList),
+		"/plain/functions":           working(selectionParameters, (*visit).plainFunctions),
 	} {
-		mux.Handle("GET "+path, handle(serve))
+		mux.Handle("GET "+path, p.handle(answer))
 	}
-	api := &querier.Server{Source: p.source, Tenant: p.tenant, Begin: p.begin, Code: codeOf}
-	api.Handle(mux)
+	p.handleAPI(mux)
 	handler := http.Handler(mux)
 	if p.cfg.PathPrefix != "" {
 		handler = http.StripPrefix(p.cfg.PathPrefix, mux)
 	}
-	return p.limited(p.guarded(withoutOtherSites(p.accounted(handler))))
+	return p.admitted(handler)
 }
 
 // tenant returns the tenant whose profiles a request sees.
@@ -82,22 +73,4 @@ func (p *pages) tenant(header http.Header) string {
 		}
 	}
 	return p.cfg.Tenant.Default
-}
-
-// serveFile answers with a file of the page.
-func (p *pages) serveFile(w http.ResponseWriter, r *http.Request) error {
-	name := cmp.Or(r.PathValue("name"), "index.html")
-	body, err := page.Files.ReadFile(name)
-	if err != nil {
-		return fail(http.StatusNotFound, "there is no file %.40q", name)
-	}
-	if p.notModified(w, r) {
-		return errNotModified
-	}
-	return write(w, r, mime.TypeByExtension(path.Ext(name)), body)
-}
-
-// serveInfo answers with what the page must know of the configuration.
-func (p *pages) serveInfo(w http.ResponseWriter, r *http.Request) error {
-	return writeJSON(w, r, map[string]string{"trace_url": p.cfg.TraceURL})
 }

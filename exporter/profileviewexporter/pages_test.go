@@ -19,9 +19,7 @@ import (
 	"go.opentelemetry.io/collector/config/configtls"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
@@ -82,9 +80,7 @@ func TestAcquireWaits(t *testing.T) {
 // The memory of an answer is free at once if the work panics.
 func TestPanicReleasesMemory(t *testing.T) {
 	d := newHolding(t, 1<<20)
-	handler := d.pages.accounted(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = working(d.pages, r, func(*meter.Meter) (int, error) { panic("drawing") })
-	}))
+	handler := d.pages.admitted(d.pages.handle(working([]string{}, func(*visit) ([]byte, error) { panic("drawing") })))
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	assert.PanicsWithValue(t, "drawing", func() { handler.ServeHTTP(httptest.NewRecorder(), r) })
 	used, peak := d.pages.budget.Used()
@@ -104,7 +100,7 @@ func TestPageFiles(t *testing.T) {
 		assert.NotEmpty(t, body)
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Content-Type": contentType,
-			"Content-Security-Policy": page.Policy, "Access-Control-Allow-Origin": "",
+			"Content-Security-Policy": pagePolicy, "Access-Control-Allow-Origin": "",
 		} {
 			assert.Equal(t, want, response.Header.Get(name), "%s of %s", name, path)
 		}

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
@@ -51,7 +49,7 @@ var (
 	plainListParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, queryParameter}
 )
 
-// checkParameters refuses unknown parameters, since the answer would not be what the client asked for.
+// checkParameters returns an error for an unknown parameter.
 func checkParameters(values url.Values, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if err := configcheck.Parameter(name, known); err != nil {
@@ -68,19 +66,19 @@ const (
 )
 
 // filterOf returns the filter of the parameters: attributes, labels, and the IDs of a trace and a span.
-func (p *pages) filterOf(values url.Values) (*query.Filter, error) {
-	var all []selector.Selector
+func (p *pages) filterOf(values url.Values) (*filter, error) {
+	var all []selector
 	for _, one := range []struct {
 		prefix string
-		scope  selector.Scope
-	}{{attributePrefix, selector.Attribute}, {labelPrefix, selector.Sample}} {
+		scope  scope
+	}{{attributePrefix, attributeScope}, {labelPrefix, sampleScope}} {
 		some, err := selectorsOf(values, one.prefix, one.scope)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, some...)
 	}
-	return p.source.Filter(all, nonEmpty(values, traceParameter), nonEmpty(values, spanParameter))
+	return p.newFilter(all, nonEmpty(values, traceParameter), nonEmpty(values, spanParameter))
 }
 
 // nonEmpty returns the values of a parameter that are not empty.
@@ -89,7 +87,7 @@ func nonEmpty(values url.Values, name string) []string {
 }
 
 // selectorsOf returns the selectors of the parameters with a prefix. An empty value matches any.
-func selectorsOf(values url.Values, prefix string, scope selector.Scope) (all []selector.Selector, err error) {
+func selectorsOf(values url.Values, prefix string, scope scope) (all []selector, err error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		key, found := strings.CutPrefix(name, prefix)
 		if !found {
@@ -104,7 +102,7 @@ func selectorsOf(values url.Values, prefix string, scope selector.Scope) (all []
 			if value == "" {
 				continue
 			}
-			one, err := selector.New(scope, key, value, isNegated, isExpression)
+			one, err := newSelector(scope, key, value, isNegated, isExpression)
 			if err != nil {
 				return nil, fail(http.StatusBadRequest, "%.100q: %v", name, err)
 			}
@@ -115,11 +113,11 @@ func selectorsOf(values url.Values, prefix string, scope selector.Scope) (all []
 }
 
 // bounds reads the parameters of both ends of a time.
-func bounds(values url.Values, prefix string, now time.Time) (from, until store.Bound, err error) {
-	if from, err = bound(values, prefix+fromParameter, now); err != nil {
+func bounds(values url.Values, now time.Time) (from, until store.Bound, err error) {
+	if from, err = bound(values, fromParameter, now); err != nil {
 		return from, until, err
 	}
-	until, err = bound(values, prefix+untilParameter, now)
+	until, err = bound(values, untilParameter, now)
 	return from, until, err
 }
 

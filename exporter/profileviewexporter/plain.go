@@ -10,16 +10,12 @@ import (
 	"html/template"
 	"maps"
 	"math"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 //go:embed plain.html
@@ -82,37 +78,34 @@ func newPlainPage(up, title string, values url.Values) *plainPage {
 	return page
 }
 
-// write makes and writes the page.
-func (page *plainPage) write(w http.ResponseWriter, r *http.Request) error {
+// plain returns the text of a page.
+func (v *visit) plain(page *plainPage) ([]byte, error) {
 	var body bytes.Buffer
 	if err := plainTemplate.Execute(&body, page); err != nil {
-		return fmt.Errorf("cannot make the page: %w", err)
+		return nil, fmt.Errorf("cannot make the page: %w", err)
 	}
-	return write(w, r, "text/html; charset=utf-8", body.Bytes())
+	v.header.Set("Content-Type", "text/html; charset=utf-8")
+	return body.Bytes(), nil
 }
 
-// servePlainList answers with the list of services and their profile types.
-func (p *pages) servePlainList(w http.ResponseWriter, r *http.Request) error {
-	values := r.URL.Query()
-	if err := checkParameters(values, plainListParameters); err != nil {
-		return err
+// plainList answers with the list of services and their profile types.
+func (v *visit) plainList() ([]byte, error) {
+	if v.values.Get(fromParameter) == "" {
+		v.values.Set(fromParameter, plainTimes[0].URL)
 	}
-	if values.Get(fromParameter) == "" {
-		values.Set(fromParameter, plainTimes[0].URL)
-	}
-	selectors, err := selector.Parse(values.Get(queryParameter))
+	selectors, err := parseSelectors(v.values.Get(queryParameter))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	filter, err := query.NewFilter(selectors)
+	filter, err := v.newFilter(selectors, nil, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found, next, err := p.list(r, values, filter)
+	found, next, err := v.series(filter)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	page := newPlainPage("./", "Profiles", values)
+	page := newPlainPage("./", "Profiles", v.values)
 	page.Next = next
 	for i := range found {
 		s := &found[i]
@@ -120,9 +113,9 @@ func (p *pages) servePlainList(w http.ResponseWriter, r *http.Request) error {
 			page.Services = append(page.Services, plainService{Name: s.Service})
 		}
 		last := &page.Services[len(page.Services)-1]
-		last.Series = append(last.Series, plainSeriesOf(s, values, p.now()))
+		last.Series = append(last.Series, plainSeriesOf(s, v.values, v.now()))
 	}
-	return page.write(w, r)
+	return v.plain(page)
 }
 
 func plainSeriesOf(s *store.Series, values url.Values, now time.Time) plainSeries {
@@ -137,32 +130,26 @@ func plainSeriesOf(s *store.Series, values url.Values, now time.Time) plainSerie
 	return one
 }
 
-// servePlainFunctions answers with the heaviest functions of a selection.
-func (p *pages) servePlainFunctions(w http.ResponseWriter, r *http.Request) error {
-	values := r.URL.Query()
-	if err := checkParameters(values, selectionParameters); err != nil {
-		return err
-	}
-	table, err := working(p, r, func(work *meter.Meter) (*functionTable, error) {
-		s, err := p.selectBy(r, values, work)
-		if err != nil {
-			return nil, err
-		}
-		return functionTableOf([]*query.Selection{s}, "", work)
-	})
+// plainFunctions answers with the heaviest functions of a selection.
+func (v *visit) plainFunctions() ([]byte, error) {
+	s, err := v.selectBy(v.values)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	page := newPlainPage("../", "Functions", values)
-	page.ID, page.functionTable = values.Get(typeParameter), table
+	table, err := v.functionTable("", s)
+	if err != nil {
+		return nil, err
+	}
+	page := newPlainPage("../", "Functions", v.values)
+	page.ID, page.functionTable = v.values.Get(typeParameter), table
 	page.Left = max(len(table.Functions)-plainRows, 0)
 	table.Functions = table.Functions[:len(table.Functions)-page.Left]
 	for _, format := range []string{"pprof", "collapsed", "speedscope", "svg", "pgo"} {
 		if format != "pgo" || strings.Contains(page.ID, "cpu") {
-			page.Downloads = append(page.Downloads, plainLink{Text: format, URL: "../download/" + format + "?" + values.Encode()})
+			page.Downloads = append(page.Downloads, plainLink{Text: format, URL: "../download/" + format + "?" + v.values.Encode()})
 		}
 	}
-	return page.write(w, r)
+	return v.plain(page)
 }
 
 // share returns a part of a whole as the page writes it: with one decimal, none from 100, or one digit below 0.1.

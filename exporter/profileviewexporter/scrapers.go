@@ -38,12 +38,12 @@ type given struct {
 	at       time.Time
 }
 
-// scraperOf returns the key of a request, if the request names a scraper.
-func (p *pages) scraperOf(r *http.Request) (key scraperKey, named bool) {
-	if r.URL.Query().Get(scraperParameter) == "" {
+// scraper returns the key of the scraper of a request, if the request names one.
+func (v *visit) scraper() (key scraperKey, named bool) {
+	if v.values.Get(scraperParameter) == "" {
 		return key, false
 	}
-	return sha256.Sum256([]byte(p.tenant(r.Header) + "\x00" + r.URL.RequestURI())), true
+	return sha256.Sum256([]byte(v.tenant + "\x00" + v.request.URL.RequestURI())), true
 }
 
 // last returns the sequence that a scraper received last. A new scraper begins after the profiles of earlier runs. It returns

@@ -4,102 +4,110 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"errors"
-	"net/http"
-	"net/url"
+	"slices"
+	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-// seriesPerAnswer limits the series in one answer.
-const seriesPerAnswer = 2000
-
-// These parameters name the series before the first series of an answer.
-const (
-	afterServiceParameter = "after_service"
-	afterTypeParameter    = "after_type"
-)
-
-// The memory to list a series: a fixed part, and a multiple of the length of its names and of the query, which are escaped in links.
-const (
-	seriesBytes = 4 << 10
-	namesCost   = 64
-	queryCost   = 48
-)
-
-// list returns the series that a filter and the parameters select. next is the query of the next part, if there is one.
-func (p *pages) list(r *http.Request, values url.Values, filter *query.Filter) (found []store.Series, next string, err error) {
-	q := store.Query{Tenant: p.tenant(r.Header), Matches: func(one *store.Profile) bool { return r.Context().Err() == nil && filter.Profile(one) }}
-	if q.From, q.Until, err = bounds(values, "", p.now()); err != nil {
-		return nil, "", err
-	}
-	found, err = working(p, r, func(work *meter.Meter) ([]store.Series, error) {
-		if err := work.Need(filter.Bytes()); err != nil {
-			return nil, err
-		}
-		found, more := p.store.List(&q, [2]string{values.Get(afterServiceParameter), values.Get(afterTypeParameter)}, seriesPerAnswer)
-		if more {
-			last := found[len(found)-1]
-			following := r.URL.Query()
-			following.Set(afterServiceParameter, last.Service)
-			following.Set(afterTypeParameter, last.Type)
-			next = "?" + following.Encode()
-		}
-		bytes := filter.Bytes()
-		for _, s := range found {
-			bytes += seriesBytes + namesCost*int64(len(s.Service)+len(s.Type)) + queryCost*int64(len(r.URL.RawQuery))
-		}
-		return found, errors.Join(filter.Err(), work.Need(bytes))
-	})
-	return found, next, err
+// selection is what a query selects: profiles, some of their sample types, and some of their samples.
+type selection struct {
+	parts  []selectedPart
+	filter *filter
+	// profiles are the profiles, in order of arrival.
+	profiles []*store.Profile
 }
 
-// serveSeries answers with the list as JSON. The header Link has the URL of the next part.
-func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
-	values := r.URL.Query()
-	if err := checkParameters(values, listParameters); err != nil {
-		return err
-	}
-	filter, err := p.filterOf(values)
-	if err != nil {
-		return err
-	}
-	found, next, err := p.list(r, values, filter)
-	if err != nil {
-		return err
-	}
-	if next != "" {
-		w.Header().Set("Link", "<"+next+`>; rel="next"`)
-	}
-	return writeJSON(w, r, found)
+// selectedPart is the part of a selection whose samples have the same symbols.
+type selectedPart struct {
+	table    *store.Table
+	profiles []selectedProfile
 }
 
-// selectBy returns what the parameters of a page select: a profile type, selectors, a time, a trace and a span.
-func (p *pages) selectBy(r *http.Request, values url.Values, work *meter.Meter) (*query.Selection, error) {
-	from, until, err := bounds(values, "", p.now())
-	if err != nil {
-		return nil, err
-	}
-	if until.At.IsZero() {
-		until.At = store.Forever
-	}
-	return p.source.Select(&query.Request{
-		Tenant: p.tenant(r.Header), TypeID: values.Get(typeParameter), Labels: values.Get(queryParameter), Start: from.At, End: until.At,
-		TraceIDs: nonEmpty(values, traceParameter), SpanIDs: nonEmpty(values, spanParameter),
-	}, work)
+// selectedProfile is a profile of a selection.
+type selectedProfile struct {
+	*store.Profile
+	// wanted are the positions of the sample types that the query wants, and columns those whose values count.
+	wanted, columns []int
+	// keeps returns whether samples with these labels count. It is nil if all do.
+	keeps func(labels uint32) bool
 }
 
-// treeOf returns the merged samples of one or two sides.
-func treeOf(work *meter.Meter, sides ...*query.Selection) (*tree.Tree, error) {
-	t := tree.New(work)
-	for side, s := range sides {
-		s.KeepLatest()
-		if err := t.Merge(s, side); err != nil {
-			return nil, err
+// samples iterates over the samples that count.
+func (p *selectedProfile) samples(yield func(store.Sample) bool) {
+	for s := range p.Samples.All() {
+		if (p.keeps == nil || p.keeps(s.Labels)) && !yield(s) {
+			return
 		}
 	}
-	return t, nil
+}
+
+// selection returns the selection of profiles that match a filter, with the sample types of an ID, or all if it is empty.
+func (c *call) selection(profiles []*store.Profile, filter *filter, id string) (*selection, error) {
+	const profileBytes = 136
+	s := &selection{filter: filter}
+	parts, bytes := map[*store.Block]int{}, int64(0)
+	for _, p := range profiles {
+		var columns []int
+		for i := range p.Columns {
+			if (id == "" || p.Columns[i].ID == id) && filter.column(p, i) {
+				columns = append(columns, i)
+			}
+		}
+		if len(columns) == 0 {
+			continue
+		}
+		at, found := parts[p.Block]
+		if !found {
+			at = len(s.parts)
+			parts[p.Block] = at
+			s.parts = append(s.parts, selectedPart{table: p.Block.Table()})
+			bytes += int64(len(s.parts[at].table.Labels.Rows))
+		}
+		s.parts[at].profiles = append(s.parts[at].profiles, selectedProfile{Profile: p, wanted: columns, columns: columns, keeps: filter.keeps(p)})
+		s.profiles = append(s.profiles, p)
+		bytes += profileBytes
+	}
+	return s, c.work.Use(bytes)
+}
+
+// unit returns the unit of the first sample type that the query wants.
+func (s *selection) unit() string {
+	for p := range s.each {
+		return p.Columns[p.wanted[0]].Unit
+	}
+	return ""
+}
+
+// gaugeKey identifies a sample type of a resource whose values are a state at one time.
+type gaugeKey struct{ resource, id string }
+
+// keepLatest leaves out the values of earlier profiles if they are a state at one time: of each resource, those of the latest profile
+// count. All profiles of that time do, such as the parts of one capture.
+func (s *selection) keepLatest() {
+	latest := map[gaugeKey]time.Time{}
+	for p := range s.each {
+		for _, i := range p.columns {
+			key := gaugeKey{p.Resource.Key(), p.Columns[i].ID}
+			if at, found := latest[key]; p.Columns[i].IsGauge && (!found || p.End.After(at)) {
+				latest[key] = p.End
+			}
+		}
+	}
+	for p := range s.each {
+		p.columns = slices.DeleteFunc(slices.Clone(p.columns), func(i int) bool {
+			return p.Columns[i].IsGauge && !p.End.Equal(latest[gaugeKey{p.Resource.Key(), p.Columns[i].ID}])
+		})
+	}
+}
+
+// each iterates over all profiles.
+func (s *selection) each(yield func(*selectedProfile) bool) {
+	for i := range s.parts {
+		for j := range s.parts[i].profiles {
+			if !yield(&s.parts[i].profiles[j]) {
+				return
+			}
+		}
+	}
 }

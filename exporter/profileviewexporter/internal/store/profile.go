@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/gaugetypes"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -32,7 +31,7 @@ type Profile struct {
 	Arrived    time.Time
 	// Sequence is the number of the profile in its store.
 	Sequence uint64
-	Samples  symbols.Samples
+	Samples  Samples
 
 	// Block has the symbols of the samples.
 	Block *Block

@@ -97,14 +97,13 @@ type Series struct {
 	IDs []string `json:"-"`
 }
 
-// List returns at most limit series of the profiles of a query, sorted by service and type, after the series with the names after. more is
+// List returns at most limit series of the profiles of a tenant, sorted by service and type, after the series with the names after. more is
 // true if others follow.
-func (s *Store) List(q *Query, after [2]string, limit int) (_ []Series, more bool) {
-	profiles, _ := s.Search(q)
+func List(profiles []*Profile, after [2]string, limit int) (_ []Series, more bool) {
 	found, byKey := []Series{}, map[key]*Series{}
 	for _, p := range profiles {
 		k := keyOf(p)
-		if byKey[k] == nil && k.compare(key{q.Tenant, after[0], after[1]}) > 0 {
+		if byKey[k] == nil && k.compare(key{k.tenant, after[0], after[1]}) > 0 {
 			byKey[k] = &Series{Service: k.service, Type: k.kind}
 		}
 		if one := byKey[k]; one != nil {

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
@@ -152,11 +151,11 @@ func (s *Store) settle(k key, b *Block, bytes int64) {
 type Block struct {
 	created time.Time
 	// published is the table, which readers may use.
-	published atomic.Pointer[symbols.Table]
+	published atomic.Pointer[Table]
 
 	// adding is locked while a pprof is added.
 	adding    sync.Mutex
-	table     *symbols.Table
+	table     *Table
 	heads     map[string]*Head
 	resources map[string]*Resource
 	// sharedBytes is the memory of both maps.
@@ -172,13 +171,13 @@ type Block struct {
 const blockBytes = 4 << 10
 
 func newBlock(now time.Time) *Block {
-	b := &Block{created: now, table: symbols.New(), heads: map[string]*Head{}, resources: map[string]*Resource{}}
+	b := &Block{created: now, table: NewTable(), heads: map[string]*Head{}, resources: map[string]*Resource{}}
 	b.publish()
 	return b
 }
 
 // Table returns the symbols of all profiles that are in the store now. It does not change.
-func (b *Block) Table() *symbols.Table { return b.published.Load() }
+func (b *Block) Table() *Table { return b.published.Load() }
 
 // publish makes a copy of the table for readers. The rows of both are the same.
 func (b *Block) publish() {

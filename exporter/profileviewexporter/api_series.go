@@ -1,0 +1,206 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
+	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+)
+
+func (c *call) selectSeries(r *querierv1.SelectSeriesRequest) (*querierv1.SelectSeriesResponse, error) {
+	if r.GetStackTraceSelector() != nil {
+		return nil, unimplemented("stack_trace_selector is not offered for series")
+	}
+	if err := checkNames(r.GetGroupBy()); err != nil {
+		return nil, err
+	}
+	selecting := newCriteria(r.GetProfileTypeID(), r.GetLabelSelector(), r.GetStart(), r.GetEnd())
+	selection, err := c.selectSamples(selecting)
+	if err != nil {
+		return nil, err
+	}
+	g := grouping{call: c, criteria: selecting, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(), groups: map[string]*group{}}
+	if whole := min(g.end.Sub(g.start), longest); g.step <= 0 || g.step > whole {
+		g.step = whole + 1
+	}
+	for i := range selection.parts {
+		if err := g.addPart(&selection.parts[i]); err != nil {
+			return nil, err
+		}
+	}
+	isAverage := r.GetAggregation() == typesv1.TimeSeriesAggregationType_TIME_SERIES_AGGREGATION_TYPE_AVERAGE
+	return &querierv1.SelectSeriesResponse{Series: g.series(isAverage, r.GetLimit())}, selection.filter.err()
+}
+
+// longest limits a step: sums of it and of times of profiles do not overflow.
+const longest = 100 * 365 * 24 * time.Hour
+
+// grouping sums profiles by labels and time. bytes is the memory of labels.
+type grouping struct {
+	*call
+	*criteria
+	step   time.Duration
+	by     []string
+	groups map[string]*group
+	points int64
+	bytes  int64
+}
+
+// group has the points of a series, by the number of their step.
+type group struct {
+	series typesv1.Series
+	points map[int64]*point
+	total  float64
+}
+
+// point is the sum of the profiles of a step. Of values that are a state at one time, it has the latest of each resource.
+type point struct {
+	sum    float64
+	count  int
+	latest map[string]state
+}
+
+type state struct {
+	at  time.Time
+	sum float64
+}
+
+// addPart adds the profiles of a part.
+func (g *grouping) addPart(part *selectedPart) error {
+	for i := range part.profiles {
+		p := &part.profiles[i]
+		column := p.columns[0]
+		at, _ := p.Within(g.start, g.end)
+		labels := labelsOf(p.Profile, column, g.by)
+		// The labels that the resource does not have can be labels of samples.
+		missing := slices.DeleteFunc(slices.Clone(g.by), func(name string) bool { return labelOf(p.Profile, column, name) != "" })
+		sums := map[string]*sampleSum{"": {labels, float64(p.Samples.Totals[column])}}
+		if len(missing) > 0 || p.keeps != nil {
+			var err error
+			if sums, err = g.sumSamples(part.table, p, labels, missing); err != nil {
+				return err
+			}
+		}
+		for _, sum := range sums {
+			if err := g.add(sum, at, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sampleSum is the sum of the samples of a profile with some labels.
+type sampleSum struct {
+	labels []*typesv1.LabelPair
+	value  float64
+}
+
+// sumSamples sums the samples of a profile by some of their labels.
+func (g *grouping) sumSamples(table *store.Table, p *selectedProfile, labels []*typesv1.LabelPair, by []string) (map[string]*sampleSum, error) {
+	sums, known := map[string]*sampleSum{}, map[uint32]*sampleSum{}
+	added := int64(0) // the memory of sums
+	for s := range p.samples {
+		to := known[s.Labels]
+		if to == nil {
+			own := slices.Clone(labels)
+			for _, name := range by {
+				if values := labelValues(table, s.Labels, name); len(values) > 0 && values[0] != "" {
+					own = append(own, &typesv1.LabelPair{Name: name, Value: values[0]})
+				}
+			}
+			slices.SortFunc(own, compareNames)
+			key := keyOf(own)
+			if to = sums[key]; to == nil {
+				added += bytesOf(own)
+				to = &sampleSum{labels: own}
+				sums[key] = to
+			}
+			known[s.Labels] = to
+			if err := g.work.Need(pointBytes*(g.points+int64(len(known))) + g.bytes + added); err != nil {
+				return nil, err
+			}
+		}
+		to.value += float64(s.Values[p.columns[0]])
+	}
+	return sums, nil
+}
+
+// pointBytes is the memory of a point, with its part of the maps and of the answer.
+const pointBytes = 512
+
+// add adds a sum of a profile to a group. The time of a point is the end of its step, which is a part of it.
+func (g *grouping) add(sum *sampleSum, at time.Time, p *selectedProfile) error {
+	key := keyOf(sum.labels)
+	in := g.groups[key]
+	if in == nil {
+		in = &group{series: typesv1.Series{Labels: sum.labels}, points: map[int64]*point{}}
+		g.groups[key] = in
+		g.bytes += bytesOf(sum.labels)
+	}
+	step := int64((at.Sub(g.start) + g.step - 1) / g.step)
+	to := in.points[step]
+	if to == nil {
+		g.points++
+		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
+			return err
+		}
+		to = &point{latest: map[string]state{}}
+		in.points[step] = to
+	}
+	if !p.Columns[p.columns[0]].IsGauge {
+		to.sum += sum.value
+		to.count++
+		return nil
+	}
+	last := to.latest[p.Resource.Key()]
+	switch {
+	case p.End.After(last.at):
+		to.latest[p.Resource.Key()] = state{p.End, sum.value}
+	case p.End.Equal(last.at):
+		to.latest[p.Resource.Key()] = state{p.End, last.sum + sum.value}
+	}
+	return nil
+}
+
+// value returns the value of a point.
+func (p *point) value(isAverage bool) float64 {
+	sum, count := p.sum, p.count
+	for _, s := range p.latest {
+		sum += s.sum
+		count++
+	}
+	if isAverage && count > 0 {
+		return sum / float64(count)
+	}
+	return sum
+}
+
+// series returns the series, sorted by their labels. With a limit, these are the ones with the largest totals.
+func (g *grouping) series(isAverage bool, limit int64) (all []*typesv1.Series) {
+	for _, in := range g.groups {
+		for _, step := range slices.Sorted(maps.Keys(in.points)) {
+			value := in.points[step].value(isAverage)
+			in.total += value
+			in.series.Points = append(in.series.Points, &typesv1.Point{Value: value, Timestamp: g.start.Add(time.Duration(step) * g.step).UnixMilli()})
+		}
+	}
+	keys := slices.Sorted(maps.Keys(g.groups))
+	if limit > 0 && int64(len(keys)) > limit {
+		slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(g.groups[b].total, g.groups[a].total) })
+		keys = keys[:limit]
+		slices.Sort(keys)
+	}
+	for _, key := range keys {
+		all = append(all, &g.groups[key].series)
+	}
+	return all
+}

@@ -1,0 +1,243 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+)
+
+// filter selects profiles and samples. It remembers results, and is not safe for concurrent use.
+type filter struct {
+	selectors []selector
+	resources map[*store.Resource]undecided
+	samples   map[labelsKey]*decided
+}
+
+// The lengths of IDs in bytes.
+const (
+	traceBytes = 16
+	spanBytes  = 8
+)
+
+// newFilter returns a filter with selectors and the IDs of traces and spans.
+func (p *pages) newFilter(selectors []selector, traceIDs, spanIDs []string) (*filter, error) {
+	if err := limitSelectors(selectors); err != nil {
+		return nil, err
+	}
+	f := &filter{selectors: selectors, resources: map[*store.Resource]undecided{}, samples: map[labelsKey]*decided{}}
+	links := p.cfg.Encoding.LinkLabels
+	if err := f.addIDs(links.Trace, "trace", traceIDs, traceBytes); err != nil {
+		return nil, err
+	}
+	if err := f.addIDs(links.Span, "span", spanIDs, spanBytes); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// addIDs selects the samples whose label has one of some IDs, if there are any. kind names them in errors.
+func (f *filter) addIDs(label, kind string, ids []string, length int) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if label == "" {
+		return invalid("samples have no %s label: the option link_labels::%s is empty", kind, kind)
+	}
+	one, err := newIDSelector(label, kind, ids, length)
+	f.selectors = append(f.selectors, one)
+	return err
+}
+
+// undecided are the selectors that the attributes of a resource do not decide, as bits by position. Others are about the profile type, or
+// about samples.
+type undecided struct {
+	rejected        bool
+	columns, labels uint64
+}
+
+type labelsKey struct {
+	block     *store.Block
+	selectors uint64
+}
+
+// decided has a result for each set of labels of a block.
+type decided struct {
+	table   *store.Table
+	results []result
+}
+
+type result byte
+
+const (
+	unknown result = iota
+	selected
+	excluded
+)
+
+// privatePrefix is the start of the labels that say what a profile measures.
+const privatePrefix = "__"
+
+// bytes returns the memory of the regular expressions.
+func (f *filter) bytes() (bytes int64) {
+	for i := range f.selectors {
+		if f.selectors[i].isRegexp {
+			bytes += expressionBytes
+		}
+	}
+	return bytes
+}
+
+// err returns an error if the selectors have made too many steps: each byte of a value can take all steps of an expression. Then the
+// results of the filter are wrong.
+func (f *filter) err() error {
+	work := int64(0)
+	for i := range f.selectors {
+		work += f.selectors[i].work
+	}
+	if work > maxWork {
+		return fail(http.StatusUnprocessableEntity, "the regular expressions are too expensive: they take more than %d steps for the values in memory; "+
+			"write shorter ones or select a shorter time", maxWork)
+	}
+	return nil
+}
+
+// profile returns whether the resource of a profile does not exclude it.
+func (f *filter) profile(p *store.Profile) bool { return !f.resource(p.Resource).rejected }
+
+func (f *filter) resource(r *store.Resource) undecided {
+	u, known := f.resources[r]
+	if !known {
+		u = f.decide(r)
+		f.resources[r] = u
+	}
+	return u
+}
+
+func (f *filter) decide(r *store.Resource) (u undecided) {
+	for i := range f.selectors {
+		s := &f.selectors[i]
+		switch value, found := r.Label(s.key); {
+		case s.scope == attributeScope:
+			value, _ = r.Attribute(s.key) // empty if it is absent
+			u.rejected = u.rejected || !s.matches(value)
+		case s.scope == anyScope && found:
+			u.rejected = u.rejected || !s.matches(value)
+		case s.scope == anyScope && strings.HasPrefix(s.key, privatePrefix):
+			u.columns |= 1 << i
+		default:
+			u.labels |= 1 << i
+		}
+	}
+	return u
+}
+
+// column returns whether a sample type of a profile is selected.
+func (f *filter) column(p *store.Profile, column int) bool {
+	undecided := f.resource(p.Resource).columns
+	for i := range f.selectors {
+		if undecided&(1<<i) != 0 && !f.selectors[i].matches(privateLabel(p, column, f.selectors[i].key)) {
+			return false
+		}
+	}
+	return true
+}
+
+// keeps returns a function that returns whether samples with these labels are selected. It is nil if all samples of the profile are. It
+// must not be called before the last profile of the query is found.
+func (f *filter) keeps(p *store.Profile) func(labels uint32) bool {
+	undecided := f.resource(p.Resource).labels
+	if undecided == 0 {
+		return nil
+	}
+	key := labelsKey{p.Block, undecided}
+	d := f.samples[key]
+	if d == nil {
+		d = &decided{table: p.Block.Table()}
+		d.results = make([]result, len(d.table.Labels.Rows))
+		f.samples[key] = d
+	}
+	return func(labels uint32) bool {
+		if d.results[labels] == unknown {
+			d.results[labels] = excluded
+			if f.matches(d.table, undecided, labels) {
+				d.results[labels] = selected
+			}
+		}
+		return d.results[labels] == selected
+	}
+}
+
+func (f *filter) matches(table *store.Table, undecided uint64, labels uint32) bool {
+	for i := range f.selectors {
+		if undecided&(1<<i) != 0 && !f.selectors[i].matches(labelValues(table, labels, f.selectors[i].key)...) {
+			return false
+		}
+	}
+	return true
+}
+
+// labelValues returns the values of a label of samples, numbers as text.
+func labelValues(table *store.Table, labels uint32, key string) (values []string) {
+	for ; labels != 0; labels = table.Labels.Rows[labels].Next {
+		l := &table.Labels.Rows[labels]
+		if name := table.Text(l.Key); name != key && series.Name(name) != key {
+			continue
+		}
+		if l.Text != 0 || l.Number == 0 {
+			values = append(values, table.Text(l.Text))
+		} else {
+			values = append(values, strconv.FormatInt(l.Number, 10))
+		}
+	}
+	return values
+}
+
+// The labels that say what a profile measures.
+const (
+	labelProfileType = "__profile_type__"
+	labelName        = "__name__"
+	labelType        = "__type__"
+	labelUnit        = "__unit__"
+	labelPeriodType  = "__period_type__"
+	labelPeriodUnit  = "__period_unit__"
+	labelService     = "__service_name__"
+)
+
+// privateLabels are the names of these labels.
+var privateLabels = []string{labelName, labelPeriodType, labelPeriodUnit, labelProfileType, labelService, labelType, labelUnit}
+
+// privateLabel returns the value of such a label for a sample type of a profile.
+func privateLabel(p *store.Profile, column int, name string) string {
+	c := &p.Columns[column]
+	switch name {
+	case labelProfileType:
+		return c.ID
+	case labelName:
+		return p.Name
+	case labelType:
+		return c.Name
+	case labelUnit:
+		return c.Unit
+	case labelPeriodType:
+		return p.PeriodType.Name
+	case labelPeriodUnit:
+		return p.PeriodType.Unit
+	case labelService:
+		return p.Resource.Service
+	}
+	return ""
+}
+
+// labelOf returns the value of a label of a sample type of a profile. Labels of samples are not considered.
+func labelOf(p *store.Profile, column int, name string) string {
+	if value, found := p.Resource.Label(name); found {
+		return value
+	}
+	return privateLabel(p, column, name)
+}

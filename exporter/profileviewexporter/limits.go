@@ -1,0 +1,87 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+)
+
+const (
+	// maxRequests limits the requests in progress, including those that wait. maxStreams limits those of one connection with
+	// HTTP/2.
+	maxRequests = 500
+	maxStreams  = 20
+	// concurrencyWait is how long a request above the limit of concurrent requests waits.
+	concurrencyWait = 5 * time.Second
+	// leastWork is the memory of a request when it begins to work, in bytes.
+	leastWork = 256 << 10
+)
+
+// admitted refuses requests above maxRequests at once, and those that no handler may see. Each other request gets a reservation, which it
+// has until its answer is written.
+func (p *pages) admitted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+		select {
+		case p.requests <- struct{}{}:
+			defer func() { <-p.requests }()
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, fmt.Sprintf("the limit of %d requests in progress is reached, try again", maxRequests), http.StatusServiceUnavailable)
+			return
+		}
+		if err := p.check(w.Header(), r); err != nil {
+			http.Error(w, err.Error(), statusOf(err))
+			return
+		}
+		reservation := p.budget.Begin()
+		defer reservation.Release()
+		next.ServeHTTP(w, r.WithContext(memory.NewContext(r.Context(), reservation)))
+	})
+}
+
+// begin waits until a request may work, for at most p.wait. work counts the memory until the answer is written, and fails if the
+// client has left. The caller must call end after the work.
+func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error) {
+	ctx := r.Context()
+	if err := p.acquire(ctx); err != nil {
+		return nil, nil, err
+	}
+	reservation := memory.FromContext(ctx)
+	err = ctx.Err()
+	if err == nil {
+		err = reservation.Grow(ctx, leastWork)
+	}
+	if err != nil {
+		<-p.working
+		return nil, nil, err
+	}
+	return reservation.Meter(ctx, leastWork), func() { <-p.working }, nil
+}
+
+// acquire waits until the request may work.
+func (p *pages) acquire(ctx context.Context) error {
+	// A select among ready cases is random: without a wait, it could refuse a request although a place is free.
+	select {
+	case p.working <- struct{}{}:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(p.wait)
+	defer timer.Stop()
+	select {
+	case p.working <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return fail(http.StatusServiceUnavailable, "the limit of %d concurrent requests is reached, try again", p.cfg.MaxConcurrentRequests)
+	}
+}

@@ -1,0 +1,195 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"slices"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+)
+
+// copier copies the symbols that samples need to the table of the result.
+type copier struct {
+	*merger
+	from                                                           *store.Table
+	strings, functions, mappings, lines, locations, stacks, labels copied
+	// bytes is the memory of the indices. path is the part of a stack that is being copied.
+	bytes int64
+	path  []uint32
+}
+
+// copied are the indices of the copies of rows plus 1, 0 for rows that are not copied yet.
+type copied []uint32
+
+// of returns the index of the copy of a row, and makes the copy if there is none. Row 0 is the same in all tables.
+func (c copied) of(row uint32, add func() uint32) uint32 {
+	if row == 0 {
+		return 0
+	}
+	if c[row] == 0 {
+		c[row] = add() + 1
+	}
+	return c[row] - 1
+}
+
+// addPart merges a part of a selection.
+func (m *merger) addPart(of *selectedPart) error {
+	from := of.table
+	rows := from.Lengths()
+	p := copier{merger: m, from: from, bytes: 4 * int64(rows.Sum()+len(from.Stacks.Rows))}
+	if err := p.grow(0); err != nil {
+		return err
+	}
+	p.strings, p.functions, p.mappings = make(copied, rows.Strings), make(copied, rows.Functions), make(copied, rows.Mappings)
+	p.lines, p.locations, p.labels = make(copied, rows.Lines), make(copied, rows.Locations), make(copied, rows.Labels)
+	p.stacks = make(copied, len(from.Stacks.Rows))
+	for row := range from.Mappings.Rows { // In their order: the first is the program.
+		p.mapping(uint32(row))
+	}
+	for i := range of.profiles {
+		if err := p.work.Continue(); err != nil {
+			return err
+		}
+		if err := p.profile(&of.profiles[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *copier) profile(from *selectedProfile) error {
+	if len(from.columns) == 0 {
+		return nil
+	}
+	columns := make([]int, len(from.columns))
+	for i, column := range from.columns {
+		columns[i] = slices.Index(p.types, from.Columns[column].SampleType)
+	}
+	for s := range from.samples {
+		at, err := p.sample(s.Stack, s.Labels)
+		if err != nil {
+			return err
+		}
+		for i, column := range from.columns {
+			p.values[columns[i]][at] += s.Values[column]
+		}
+	}
+	return nil
+}
+
+// grow counts memory for one more sample with a number of new stacks. Of all other symbols, there are not more than in the part.
+func (p *copier) grow(stacks int) error {
+	const valueBytes = 3 * 8 // the old memory and the new of the double size
+	return p.work.Need(p.bytes + p.samples.MostBytes(1) + valueBytes*int64(len(p.types)*(len(p.samples.Rows)+1)) + p.table.MostBytes(stacks, p.from.Lengths()))
+}
+
+// sample returns the position of a sample in the result.
+func (p *copier) sample(stack, labels uint32) (at int, err error) {
+	s := mergedSample{}
+	if p.leafFrames == 0 {
+		s.labels = p.label(labels)
+	}
+	if s.stack, err = p.stack(stack); err != nil {
+		return 0, err
+	}
+	if !p.samples.Holds(1) {
+		if err := p.grow(0); err != nil {
+			return 0, err
+		}
+	}
+	at = int(p.samples.Add(s))
+	for i := range p.values {
+		if at == len(p.values[i]) {
+			p.values[i] = append(p.values[i], 0)
+		}
+	}
+	return at, nil
+}
+
+// stack copies a stack, from its root or from where it is copied already.
+func (p *copier) stack(stack uint32) (uint32, error) {
+	p.path = p.path[:0]
+	rows := p.from.Stacks.Rows
+	at := stack
+	for ; at != 0 && p.stacks[at] == 0 && (p.leafFrames == 0 || len(p.path) < p.leafFrames); at = rows[at].Caller {
+		p.path = append(p.path, at)
+	}
+	if !p.table.Stacks.Holds(len(p.path)) {
+		if err := p.grow(len(p.path)); err != nil {
+			return 0, err
+		}
+	}
+	last := uint32(0)
+	if at != 0 && p.leafFrames == 0 {
+		last = p.stacks[at] - 1
+	}
+	for _, row := range slices.Backward(p.path) {
+		last = p.table.Stacks.Add(store.Stack{Caller: last, Location: p.location(rows[row].Location)})
+		if p.leafFrames == 0 {
+			p.stacks[row] = last + 1
+		}
+	}
+	return last, nil
+}
+
+func (p *copier) text(row uint32) uint32 {
+	return p.strings.of(row, func() uint32 { return p.table.Strings.Add(p.from.Strings.Rows[row]) })
+}
+
+func (p *copier) location(row uint32) uint32 {
+	return p.locations.of(row, func() uint32 {
+		l := p.from.Locations.Rows[row]
+		l.Mapping = p.mapping(l.Mapping)
+		l.Lines = p.line(l.Lines)
+		return p.table.Locations.Add(l)
+	})
+}
+
+func (p *copier) mapping(row uint32) uint32 {
+	return p.mappings.of(row, func() uint32 {
+		m := p.from.Mappings.Rows[row]
+		m.File, m.BuildID = p.text(m.File), p.text(m.BuildID)
+		return p.table.Mappings.Add(m)
+	})
+}
+
+// line copies a line and the lines after it, the last one first.
+func (p *copier) line(first uint32) (copied uint32) {
+	for _, row := range slices.Backward(chain(first, func(row uint32) uint32 { return p.from.Lines.Rows[row].Next })) {
+		copied = p.lines.of(row, func() uint32 {
+			l := p.from.Lines.Rows[row]
+			l.Next = copied
+			l.Function = p.functions.of(l.Function, func() uint32 {
+				f := p.from.Functions.Rows[l.Function]
+				f.Name, f.SystemName, f.File = p.text(f.Name), p.text(f.SystemName), p.text(f.File)
+				return p.table.Functions.Add(f)
+			})
+			return p.table.Lines.Add(l)
+		})
+	}
+	return copied
+}
+
+// label copies a label and the labels after it, the last one first.
+func (p *copier) label(first uint32) (copied uint32) {
+	if known := p.labels[first]; known != 0 {
+		return known - 1
+	}
+	for _, row := range slices.Backward(chain(first, func(row uint32) uint32 { return p.from.Labels.Rows[row].Next })) {
+		copied = p.labels.of(row, func() uint32 {
+			l := p.from.Labels.Rows[row]
+			l.Key, l.Text, l.Unit, l.Next = p.text(l.Key), p.text(l.Text), p.text(l.Unit), copied
+			return p.table.Labels.Add(l)
+		})
+	}
+	return copied
+}
+
+// chain returns a row and the rows after it. next returns the row after one, 0 for none.
+func chain(first uint32, next func(row uint32) uint32) (rows []uint32) {
+	for row := first; row != 0; row = next(row) {
+		rows = append(rows, row)
+	}
+	return rows
+}

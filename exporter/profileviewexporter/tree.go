@@ -1,0 +1,138 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+)
+
+// rootName is the name of the root.
+const rootName = "total"
+
+// tree has a node for each stack of function names, with the values of one or two sides.
+type tree struct {
+	// names are the names of functions. Name 0 is that of the root.
+	names store.Set[string]
+	// places are where functions are defined, by name.
+	places []place
+	// nodes are the nodes. Node 0 is the root. Each node comes after its parent.
+	nodes store.Set[node]
+	// values are the values, by node and side. profiles is the number of profiles with a selected sample, by side.
+	values   [][2]sum
+	profiles [2]int
+
+	// work counts the memory of the tree. textBytes is that of names, and adderBytes that of what adds to it.
+	work                  *meter.Meter
+	textBytes, adderBytes int64
+}
+
+type node struct{ parent, name uint32 }
+
+// sum has the values of a node without its children, and with them.
+type sum struct{ self, total int64 }
+
+// place is the file of a function and the line where it starts.
+type place struct {
+	file string
+	line int64
+}
+
+// tree returns the merged samples of one or two selections.
+func (c *call) tree(sides ...*selection) (*tree, error) {
+	t := &tree{work: c.work, places: []place{{}}, values: make([][2]sum, 1)}
+	t.names.Add(rootName)
+	t.nodes.Add(node{})
+	for side, s := range sides {
+		if err := t.add(s, side); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// need counts the memory of the tree with one more name and some more nodes, and of extra bytes.
+func (t *tree) need(nodes int, extra int64) error {
+	const nameBytes, valueBytes = 3 * 24, 3 * 32 // with those of the old slice while it grows
+	return t.work.Need(t.nodes.MostBytes(nodes) + t.names.MostBytes(1) + valueBytes*int64(len(t.nodes.Rows)+nodes) +
+		nameBytes*int64(len(t.names.Rows)+1) + t.textBytes + t.adderBytes + extra)
+}
+
+// grow makes place for more nodes.
+func (t *tree) grow(nodes int) error {
+	if err := t.need(nodes, 0); err != nil {
+		return err
+	}
+	t.nodes.Grow(nodes)
+	t.values = slices.Grow(t.values, nodes)
+	return nil
+}
+
+// name returns the index of the name of a function. A function without a known place gets this one.
+func (t *tree) name(text string, at place) uint32 {
+	text, at.file = cut(text, maxName), cut(at.file, maxName)
+	if text == rootName || text == otherName {
+		text += " " // The root and what is not drawn have these names, and no function.
+	}
+	index := t.names.Add(text)
+	if int(index) == len(t.places) {
+		t.places = append(t.places, at)
+		t.textBytes += int64(len(text) + len(at.file))
+	} else if t.places[index].file == "" {
+		t.places[index] = at
+	}
+	return index
+}
+
+// maxName limits the length of names in bytes: many nodes can have a long name.
+const maxName = 1024
+
+// cut returns the beginning of a name.
+func cut(name string, end int) string {
+	if len(name) <= end {
+		return name
+	}
+	for !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
+}
+
+// child returns the child of a node with a name.
+func (t *tree) child(parent, name uint32) (uint32, error) {
+	if !t.nodes.Holds(1) || len(t.values) == cap(t.values) {
+		if err := t.grow(len(t.values)/2 + 1); err != nil {
+			return 0, err
+		}
+	}
+	index := t.nodes.Add(node{parent, name})
+	if int(index) == len(t.values) {
+		t.values = append(t.values, [2]sum{})
+	}
+	return index, nil
+}
+
+// sum adds up the values of the children. With onlyPositive, negative values count as 0: they cannot be drawn.
+func (t *tree) sum(onlyPositive bool) {
+	for i := len(t.values) - 1; i >= 0; i-- {
+		for side := range t.values[i] {
+			v := &t.values[i][side]
+			if onlyPositive {
+				v.self = max(v.self, 0)
+			}
+			v.total += v.self
+			if i > 0 {
+				t.values[t.nodes.Rows[i].parent][side].total += v.total
+			}
+		}
+	}
+}
+
+// totals returns the sum of all values, by side. It is valid after [tree.sum].
+func (t *tree) totals() [2]int64 { return [2]int64{t.values[0][0].total, t.values[0][1].total} }
+
+func (t *tree) nameOf(index uint32) string { return t.names.Rows[t.nodes.Rows[index].name] }
