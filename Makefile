@@ -233,8 +233,9 @@ soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine le
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) -C test test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./e2e
 
 .PHONY: soak-faults
-soak-faults: $(BINARY) $(call tool,soak) ## Load on all receivers while faults happen; then an account of every upload, in docs/reliability.md (SOAK_DURATION=15m)
-	@$(call tool,soak) -binary $(BINARY) -duration $(SOAK_DURATION) -report '$(SOAK_REPORT)'
+soak-faults: $(BINARY) ## Load on all receivers while faults happen; then an account of every upload, in docs/reliability.md (SOAK_DURATION=15m)
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_FAULTS_DURATION=$(SOAK_DURATION) OTELPPROF_FAULTS_REPORT='$(abspath $(SOAK_REPORT))' \
+		$(GO) -C test test -count=1 -timeout 24h -v -run '^TestFaults$$' ./e2e
 
 # The packages with benchmarks: name of the test binary, directory, which ones, for how long. To narrow them:
 # make bench-paired BENCHMARKS=translator:translator/pprof:Decode:10x

@@ -118,6 +118,24 @@ func (l *loaded) send(t *testing.T, n int, between func(done int)) {
 	defer cancel()
 	first, end := l.next.Load(), l.next.Load()+int64(n)
 	var done atomic.Int64
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		l.upload(ctx, t, func(number int64) bool { return number < end }, func(load.Outcome) { done.Add(1) })
+	})
+	for last := int64(0); last < int64(n) && !t.Failed(); time.Sleep(time.Millisecond) {
+		if now := done.Load(); now != last {
+			last = now
+			between(int(now))
+		}
+	}
+	sending.Wait()
+	l.next.Store(first + int64(n))
+	require.False(t, t.Failed())
+}
+
+// upload sends from several senders for as long as more says so, each upload until it has its answer.
+func (l *loaded) upload(ctx context.Context, t *testing.T, more func(number int64) bool, done func(load.Outcome)) {
+	t.Helper()
 	var group sync.WaitGroup
 	for range uploaders {
 		group.Go(func() {
@@ -126,21 +144,12 @@ func (l *loaded) send(t *testing.T, n int, between func(done int)) {
 				return
 			}
 			defer func() { assert.NoError(t, sender.Close()) }()
-			for i := l.next.Add(1) - 1; i < end && !t.Failed(); i = l.next.Add(1) - 1 {
-				l.sendOne(ctx, t, sender, int(i))
-				done.Add(1)
+			for i := l.next.Add(1) - 1; more(i) && !t.Failed(); i = l.next.Add(1) - 1 {
+				done(l.sendOne(ctx, t, sender, int(i)))
 			}
 		})
 	}
-	for last := int64(0); last < int64(n) && !t.Failed(); time.Sleep(time.Millisecond) {
-		if now := done.Load(); now != last {
-			last = now
-			between(int(now))
-		}
-	}
 	group.Wait()
-	l.next.Store(first + int64(n))
-	require.False(t, t.Failed())
 }
 
 func (l *loaded) sendOne(ctx context.Context, t *testing.T, sender *load.Sender, number int) load.Outcome {

@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -63,7 +64,7 @@ exporters:
 func TestOverload(t *testing.T) {
 	f := newFlood(t)
 	f.l.start(t)
-	f.watchMemory(t)
+	watchMemory(t, f.l.running, &f.peak)
 
 	stop := f.begin(t, "greedy", greedySenders, f.large)
 	f.polite(t)
@@ -141,16 +142,15 @@ func largeBodies(t *testing.T) [][]byte {
 	return [][]byte{zipped.Bytes(), plain.Bytes(), zipped.Bytes()}
 }
 
-// watchMemory notes the peak of the memory for as long as the gateway runs.
-func (f *flood) watchMemory(t *testing.T) {
+// watchMemory notes the peak of the anonymous memory for as long as the gateway runs.
+func watchMemory(t *testing.T, running *gateway.Gateway, peak *atomic.Int64) {
 	t.Helper()
-	running := f.l.running
 	watcher := make(chan struct{})
 	go func() {
 		defer close(watcher)
 		for running.Running() {
 			if process, err := running.Process(); err == nil {
-				f.peak.Store(max(f.peak.Load(), process.Anonymous))
+				peak.Store(max(peak.Load(), process.Anonymous))
 			}
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -1,39 +1,30 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package e2e
 
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func newResult(report string) *result {
-	return &result{
-		options:  &options{duration: time.Minute, report: report},
-		outcomes: []load.Outcome{{Number: 0, Attempts: 3, Busy: 2, Seconds: 0.25}, {Number: 9, Attempts: 1, Refused: "400"}},
-		took:     time.Second,
-		balance:  profiletest.Balance{Sent: 1, Arrived: 1},
-	}
-}
-
-// TestReport: a correct result is written between the marks, and nothing else is changed.
-func TestReport(t *testing.T) {
+// TestFaultsReport: the figures are written between the marks, and nothing else is changed.
+func TestFaultsReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.md")
 	require.NoError(t, os.WriteFile(path, []byte("before\n"+beginMark+"previous figures\n"+endMark+"after\n"), 0o600))
-	require.NoError(t, newResult(path).write())
+	r := &faultsReport{
+		duration: time.Minute, took: time.Second, balance: profiletest.Balance{Sent: 1, Arrived: 1},
+		outcomes: []load.Outcome{{Number: 0, Attempts: 3, Busy: 2, Seconds: 0.25}, {Number: 9, Attempts: 1, Refused: "400"}},
+	}
+	replacePart(t, path, r.text(&underFaults{}))
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Regexp(t, "(?s)^before\n.*\\| \\*\\*lost\\*\\*; changed; unknown \\| \\*\\*0\\*\\*; 0; 0 \\|.*after\n$", string(content))
@@ -41,41 +32,15 @@ func TestReport(t *testing.T) {
 	assert.NotContains(t, string(content), "previous figures")
 }
 
-// TestIncorrectResult: lost uploads and incorrect answers make the run fail, and the report is not written.
-func TestIncorrectResult(t *testing.T) {
-	for name, change := range map[string]func(*result){
-		"lost":                 func(r *result) { r.balance.Missing = []string{"id"} },
-		"changed":              func(r *result) { r.balance.Changed = []string{"id"} },
-		"unknown":              func(r *result) { r.balance.Unknown = []string{"id"} },
-		"counted incorrectly":  func(r *result) { r.incorrect = []string{"malformed"} },
-		"answered incorrectly": func(r *result) { r.wrong = []string{"upload 0"} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newResult(filepath.Join(t.TempDir(), "there is none"))
-			change(r)
-			require.ErrorContains(t, r.write(), "the results do not match the uploads")
-		})
-	}
-}
-
-func TestQuantile(t *testing.T) {
-	assert.Zero(t, quantile(nil, 0.5))
-	assert.InDelta(t, 2, quantile([]float64{1, 2, 3}, 0.5), 0)
-	assert.InDelta(t, 2, quantile([]float64{1, 2, 3}, 0.99), 0)
-}
-
 // TestReadRefusals reads only the counters of both receivers.
 func TestReadRefusals(t *testing.T) {
-	counts, err := readRefusals(strings.NewReader(`# TYPE otelcol_receiver_pprof_refusals counter
+	counts := readRefusals(t, `# TYPE otelcol_receiver_pprof_refusals counter
 otelcol_receiver_pprof_refusals{api="pprof",reason="malformed"} 3
 otelcol_receiver_pprof_refusals{api="datadog",otel_scope="x",reason="malformed"} 4
 otelcol_receiver_pprof_refused_payloads{api="datadog",reason="malformed"} 9
 otelcol_receiver_splunk_log_profile_refusals{reason="base64"} 5
-`))
-	require.NoError(t, err)
+`)
 	assert.Equal(t, map[load.Reason]int{{API: "pprof", Name: "malformed"}: 3, {API: "datadog", Name: "malformed"}: 4, {API: "splunk", Name: "base64"}: 5}, counts)
-	_, err = readRefusals(strings.NewReader(`otelcol_receiver_pprof_refusals{api="pprof",reason="malformed"} x`))
-	require.Error(t, err)
 }
 
 // TestCompareRefusals: attempts that were answered before the report must be counted, those in progress may be, and no

@@ -1,21 +1,19 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package e2e
 
 import (
-	"bufio"
-	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
@@ -52,35 +50,16 @@ var (
 	retryable = []string{"busy", "tenant_busy", "consumer_unavailable", "aborted"}
 )
 
-// askRefusals gets the counts of refusals from a gateway.
-func askRefusals(ctx context.Context, address string) (map[load.Reason]int, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("cannot get the metrics of the gateway: %w", err)
-	}
-	defer response.Body.Close()
-	return readRefusals(response.Body)
-}
-
-func readRefusals(from io.Reader) (map[load.Reason]int, error) {
+// readRefusals reads the counters of both receivers.
+func readRefusals(t *testing.T, metrics string) map[load.Reason]int {
+	t.Helper()
 	counts := map[load.Reason]int{}
-	lines := bufio.NewScanner(from)
-	for lines.Scan() {
-		found := refusalsLine.FindStringSubmatch(lines.Text())
+	for line := range strings.Lines(metrics) {
+		found := refusalsLine.FindStringSubmatch(strings.TrimSpace(line))
 		if found == nil {
 			continue
 		}
-		value, err := strconv.ParseFloat(found[3], 64)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the metric %q: %w", lines.Text(), err)
-		}
+		value := must.Get(strconv.ParseFloat(found[3], 64))(t)
 		var reason load.Reason
 		if found[1] == "splunk_log_profile" {
 			reason.API = "splunk"
@@ -95,10 +74,7 @@ func readRefusals(from io.Reader) (map[load.Reason]int, error) {
 		}
 		counts[reason] += int(value)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("cannot read the metrics of the gateway: %w", err)
-	}
-	return counts, nil
+	return counts
 }
 
 // compareRefusals compares, for each run of the gateway's process, its counts with the invalid uploads that were sent. An
