@@ -73,3 +73,108 @@ func setFromCounts(source *pprof.Source, app string, query url.Values) (period i
 	source.SampleTypes = []pprof.ValueType{{Type: counts.valueType, Unit: counts.unit}}
 	return counts.period, nil
 }
+
+// valueCounts describes the values of a profile whose format has no sample type: stacks with counts.
+type valueCounts struct {
+	// app is the name of the application without the suffix for the type.
+	app string
+	// valueType and unit are those of the sample type.
+	valueType, unit string
+	// profileName is the name of the profile, if its type is not enough to identify it.
+	profileName string
+	// period is the value of one count, or 0 if the values already are in unit.
+	period int64
+}
+
+const (
+	unitCount       = "count"
+	unitBytes       = "bytes"
+	unitNanoseconds = "nanoseconds"
+
+	// unitsSamples is the default of the parameter units: each count is one sample.
+	unitsSamples = "samples"
+	// aggregationAverage is the value of aggregationType for states, such as memory in use.
+	aggregationAverage = "average"
+
+	// defaultSampleRate is Pyroscope's default, in samples per second.
+	defaultSampleRate = 100
+	second            = 1_000_000_000
+)
+
+// bySuffix maps the last part of an application's name, as in app.alloc_objects, to its type. The types are those of Go's
+// pprofs; Pyroscope merges them.
+var bySuffix = map[string]valueCounts{
+	"cpu":            {valueType: "cpu", unit: unitNanoseconds},
+	"itimer":         {valueType: "cpu", unit: unitNanoseconds, profileName: "itimer"},
+	"wall":           {valueType: "wall", unit: unitNanoseconds},
+	"alloc_objects":  {valueType: "alloc_objects", unit: unitCount},
+	"alloc_space":    {valueType: "alloc_space", unit: unitBytes},
+	"inuse_objects":  {valueType: "inuse_objects", unit: unitCount},
+	"inuse_space":    {valueType: "inuse_space", unit: unitBytes},
+	"goroutines":     {valueType: "goroutine", unit: unitCount},
+	"exceptions":     {valueType: "exceptions", unit: unitCount},
+	"mutex_count":    {valueType: "contentions", unit: unitCount, profileName: "mutex"},
+	"mutex_duration": {valueType: "delay", unit: unitNanoseconds, profileName: "mutex"},
+	"block_count":    {valueType: "contentions", unit: unitCount, profileName: "block"},
+	"block_duration": {valueType: "delay", unit: unitNanoseconds, profileName: "block"},
+	"lock_count":     {valueType: "contentions", unit: unitCount},
+	"lock_duration":  {valueType: "delay", unit: unitNanoseconds},
+}
+
+// byUnits maps the parameter units to types, for names without a type. The second type is for averages.
+var byUnits = map[string][2]valueCounts{
+	unitsSamples:       {{valueType: "cpu", unit: unitNanoseconds}, {valueType: "cpu", unit: unitNanoseconds}},
+	"objects":          {{valueType: "alloc_objects", unit: unitCount}, {valueType: "inuse_objects", unit: unitCount}},
+	unitBytes:          {{valueType: "alloc_space", unit: unitBytes}, {valueType: "inuse_space", unit: unitBytes}},
+	"goroutines":       {{valueType: "goroutine", unit: unitCount}, {valueType: "goroutine", unit: unitCount}},
+	"exceptions":       {{valueType: "exceptions", unit: unitCount}, {valueType: "exceptions", unit: unitCount}},
+	"lock_samples":     {{valueType: "contentions", unit: unitCount}, {valueType: "contentions", unit: unitCount}},
+	"lock_nanoseconds": {{valueType: "delay", unit: unitNanoseconds}, {valueType: "delay", unit: unitNanoseconds}},
+}
+
+// parseCounts returns the type of counts from the application's name and the parameters units, sampleRate and
+// aggregationType. The last part of the name takes precedence over units.
+func parseCounts(app, units, sampleRate, aggregation string) (valueCounts, error) {
+	if units == "" {
+		units = unitsSamples
+	}
+	counts, named := valueCounts{}, false
+	if dot := strings.LastIndexByte(app, '.'); dot > 0 {
+		if counts, named = bySuffix[app[dot+1:]]; named {
+			counts.app = app[:dot]
+		}
+	}
+	if !named {
+		both, known := byUnits[units]
+		if !known {
+			return valueCounts{}, refusal.New(refusal.BadQuery, "units %.64q is not known", units)
+		}
+		counts = both[0]
+		if aggregation == aggregationAverage {
+			counts = both[1]
+		}
+		counts.app = app
+	}
+	if units != unitsSamples || counts.valueType != "cpu" && counts.valueType != "wall" {
+		return counts, nil
+	}
+	rate, err := parseRate(sampleRate)
+	counts.period = second / rate
+	return counts, err
+}
+
+// parseRate parses samples per second. An empty rate, and 0, which some clients send, mean the default.
+func parseRate(text string) (int64, error) {
+	if text == "" {
+		return defaultSampleRate, nil
+	}
+	rate, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil, rate < 0, rate > second:
+		return defaultSampleRate, refusal.New(refusal.BadQuery, "sampleRate %.64q is not a whole number of samples per second, up to %d", text, second)
+	case rate == 0:
+		return defaultSampleRate, nil
+	default:
+		return rate, nil
+	}
+}

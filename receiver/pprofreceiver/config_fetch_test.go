@@ -68,7 +68,7 @@ func TestLoadScrape(t *testing.T) {
 	}, scrape.Targets)
 	var resolved []ScrapedProfile
 	for _, profile := range scrape.Profiles {
-		resolved = append(resolved, scrape.resolve(profile))
+		resolved = append(resolved, scrape.resolve(scrape.PathPrefix, profile))
 	}
 	assert.Equal(t, []ScrapedProfile{
 		{Name: "cpu", Path: "/prefix/profile", Seconds: 5, Delta: DeltaOff},

@@ -178,7 +178,7 @@ func (cfg *ScrapeConfig) Validate() error {
 			errs = append(errs, fmt.Errorf("profiles[%d] must have path, for example path: %s, or one of the names %s, is %q",
 				i, path.Join(cfg.PathPrefix, profile.Name), strings.Join(knownProfiles, ", "), profile.Name))
 		}
-		errs = append(errs, cfg.validateSeconds(cfg.resolve(profile)))
+		errs = append(errs, cfg.validateSeconds(cfg.resolve(cfg.PathPrefix, profile)))
 	}
 	return errors.Join(errs...)
 }
@@ -197,11 +197,7 @@ func (cfg *ScrapeConfig) validateSeconds(profile ScrapedProfile) error {
 }
 
 // resolve returns a profile with the defaults of the section.
-func (cfg *ScrapeConfig) resolve(profile ScrapedProfile) ScrapedProfile {
-	return cfg.resolveBelow(cfg.PathPrefix, profile)
-}
-
-func (cfg *ScrapeConfig) resolveBelow(pathPrefix string, profile ScrapedProfile) ScrapedProfile {
+func (cfg *ScrapeConfig) resolve(pathPrefix string, profile ScrapedProfile) ScrapedProfile {
 	if profile.Path == "" {
 		last := profile.Name
 		if last == profileCPU {

@@ -177,7 +177,7 @@ func TestDiscoveredOnce(t *testing.T) {
 	cfg.Discovery = []component.ID{discoveryID, component.MustNewIDWithName("some_discovery", "2")}
 	cfg.Profiles = []ScrapedProfile{{Name: profileHeap}}
 	d := newDiscoveredJobs(&scrape{
-		cfg: &cfg, jobs: []*job{cfg.newJob(&url.URL{Scheme: "http", Host: "static:1"}, cfg.resolve(cfg.Profiles[0]), nil, nil)},
+		cfg: &cfg, jobs: []*job{cfg.newJob(&url.URL{Scheme: "http", Host: "static:1"}, cfg.resolve(cfg.PathPrefix, cfg.Profiles[0]), nil, nil)},
 	})
 	sidecar := &discovery.Target{
 		Address: "10.0.0.1:9000", Origin: "10.0.0.1:9000", Attributes: map[string]string{"k8s.container.name": "sidecar"},

@@ -101,7 +101,7 @@ func (cfg *ScrapeConfig) discoveredJob(target *discovery.Target, own discovery.P
 	if own.Path != "" {
 		profile.Path = own.Path
 	}
-	profile = cfg.resolveBelow(cmp.Or(target.PathPrefix, cfg.PathPrefix), profile)
+	profile = cfg.resolve(cmp.Or(target.PathPrefix, cfg.PathPrefix), profile)
 	base := &url.URL{Scheme: cmp.Or(own.Scheme, target.Scheme, "http"), Host: discovery.WithPort(target.Address, own.Port)}
 	one := cfg.newJob(base, profile, target.Params, target.Attributes)
 	one.ownPort = base.Host == target.Origin

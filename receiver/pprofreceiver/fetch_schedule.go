@@ -151,18 +151,3 @@ func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, c
 	}
 	return context.WithTimeout(ctx, timeout)
 }
-
-// sleep reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

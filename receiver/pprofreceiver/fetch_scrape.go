@@ -54,7 +54,7 @@ func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, e
 			return nil, err
 		}
 		for _, profile := range cfg.Profiles {
-			s.jobs = append(s.jobs, cfg.newJob(base, cfg.resolve(profile), nil, target.Labels))
+			s.jobs = append(s.jobs, cfg.newJob(base, cfg.resolve(cfg.PathPrefix, profile), nil, target.Labels))
 		}
 	}
 	return s, s.metrics.observe(&s.remembered)

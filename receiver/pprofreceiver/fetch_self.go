@@ -8,6 +8,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/pprof"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -96,12 +97,13 @@ func (s *self) measureCPU(ctx context.Context, profile *bytes.Buffer) error {
 	if err := pprof.StartCPUProfile(profile); err != nil {
 		return failFetch(outcomeProfilerBusy, "%w", err)
 	}
-	passed := sleep(ctx, s.cfg.CPUDuration)
-	pprof.StopCPUProfile()
-	if !passed {
+	defer pprof.StopCPUProfile()
+	select {
+	case <-time.After(s.cfg.CPUDuration):
+		return nil
+	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return nil
 }
 
 // setRates sets the rates of mutex and block profiles, which are those of the whole process. A rate of 0 or less leaves the current one.

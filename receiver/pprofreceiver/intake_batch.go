@@ -12,6 +12,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
@@ -183,3 +185,36 @@ func (b *batch) refusal(ctx context.Context) error {
 type partialError struct{ error }
 
 func (p *partialError) Unwrap() error { return p.error }
+
+// combine joins messages, with one dictionary that has only entries that they use. With allMappings it also has all
+// mappings. Consecutive messages with the same resource share it. Each payload keeps its scope and its samples.
+func combine(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles, error) {
+	whole := dedup.Join(messages)
+	if len(messages) == 1 {
+		return whole, nil
+	}
+	joinResources(whole.ResourceProfiles())
+	return whole, compact(whole, allMappings)
+}
+
+// joinResources joins consecutive resources with equal attributes in the first of them.
+func joinResources(resources pprofile.ResourceProfilesSlice) {
+	var last pprofile.ResourceProfiles
+	resources.RemoveIf(func(resource pprofile.ResourceProfiles) bool {
+		if last == (pprofile.ResourceProfiles{}) ||
+			!dictionary.EqualMaps(last.Resource().Attributes(), resource.Resource().Attributes()) {
+			last = resource
+			return false
+		}
+		resource.ScopeProfiles().MoveAndAppendTo(last.ScopeProfiles())
+		return true
+	})
+}
+
+// compact removes repeated and unused entries from the dictionary of a message.
+func compact(message pprofile.Profiles, allMappings bool) error {
+	if allMappings {
+		return dictionary.Compact(message, dictionary.Mappings)
+	}
+	return dictionary.Compact(message)
+}

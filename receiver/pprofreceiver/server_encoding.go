@@ -5,8 +5,10 @@ package pprofreceiver
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -148,4 +150,30 @@ func checkEncoding(r *http.Request, body []byte) error {
 		return refusal.New(refusal.Malformed, "Content-Encoding is %.16q, but the body does not have it", encoding)
 	}
 	return nil
+}
+
+// bodyError returns the error, with its class, for an error of reading a body.
+func bodyError(err error) error {
+	if tooMany, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return bodyTooLarge(tooMany.Limit)
+	}
+	if refusal.Of(err) != refusal.Internal {
+		return err
+	}
+	broken, network := errors.AsType[net.Error](err)
+	switch {
+	case network && broken.Timeout():
+		return refusal.New(refusal.TooSlow, "the body did not arrive within read_timeout: %w", err)
+	case errors.Is(err, io.EOF):
+		return refusal.New(refusal.Malformed, "the body is empty")
+	case network, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
+		return refusal.New(refusal.Aborted, "the body ended early: %w", err)
+	default:
+		// All other errors come from the chunked transfer coding.
+		return refusal.New(refusal.Malformed, "cannot read the body: %w", err)
+	}
+}
+
+func bodyTooLarge(limit int64) error {
+	return refusal.New(refusal.TooLarge, "the body is larger than max_request_body_size, %d bytes", limit)
 }

@@ -5,9 +5,12 @@ package pprofreceiver
 
 import (
 	"context"
+	"net"
+	"net/http"
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/collector/client"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
@@ -106,4 +109,53 @@ func (l *requestLimiter) removeRequest(tenant string, own *tenantLimiter) {
 // acquire waits for a semaphore until ctx ends. It reports whether it succeeded.
 func acquire(ctx context.Context, s *semaphore.Weighted) bool {
 	return s.TryAcquire(1) || s.Acquire(ctx, 1) == nil
+}
+
+// canceled returns the error for a request whose client stopped waiting.
+func canceled(ctx context.Context) error {
+	return refusal.New(refusal.Aborted, "the client canceled the request before the answer: %w", ctx.Err())
+}
+
+// tenantHeader is the header that names the tenant in requests to Pyroscope and Loki.
+const tenantHeader = "X-Scope-OrgID"
+
+// tenantOf returns the tenant of a request, from what the option tenant_from says.
+func tenantOf(from string, r *http.Request) string {
+	switch from {
+	case TenantFromAuth:
+		return authenticated(r)
+	case TenantFromAddress:
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		if err != nil {
+			return r.RemoteAddr // It is a Unix socket.
+		}
+		return host
+	default:
+		return r.Header.Get(tenantHeader)
+	}
+}
+
+// authenticated returns the name of the client: the attribute subject (oidc) or username (basicauth). Other
+// authenticators, such as bearertokenauth, do not name the client. Then the name is the header Authorization.
+func authenticated(r *http.Request) string {
+	if auth := client.FromContext(r.Context()).Auth; auth != nil {
+		for _, attribute := range []string{"subject", "username"} {
+			if name, _ := auth.GetAttribute(attribute).(string); name != "" {
+				return attribute + " " + name
+			}
+		}
+	}
+	return r.Header.Get("Authorization")
+}
+
+// withTenant adds the tenant of a request to the client metadata, for processors and exporters that separate tenants.
+// With include_metadata it is there already.
+func (s *server) withTenant(ctx context.Context, r *http.Request) context.Context {
+	tenant := r.Header.Values(tenantHeader)
+	if len(tenant) == 0 || s.cfg.HTTP.IncludeMetadata {
+		return ctx
+	}
+	info := client.FromContext(ctx)
+	info.Metadata = client.NewMetadata(map[string][]string{tenantHeader: tenant})
+	return client.NewContext(ctx, info)
 }

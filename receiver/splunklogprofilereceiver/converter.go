@@ -14,18 +14,21 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
+	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
 // converter consumes all received logs. It passes profiling records on as profiles, and all other records as logs.
 type converter struct {
 	translator *splunkrecords.Translator
-	telemetry  *telemetry
+	telemetry  *metadata.TelemetryBuilder
 	report     *receiverhelper.ObsReport
 	logger     *zap.Logger
 	otherLogs  string
@@ -39,7 +42,7 @@ type converter struct {
 var _ consumer.Logs = (*converter)(nil)
 
 func newConverter(cfg *Config, set receiver.Settings) (*converter, error) {
-	telemetry, err := newTelemetry(set.TelemetrySettings)
+	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +55,26 @@ func newConverter(cfg *Config, set receiver.Settings) (*converter, error) {
 		return nil, err
 	}
 	return &converter{
-		translator: splunkrecords.NewTranslator(&cfg.Config, telemetry.metrics, set.Logger),
+		translator: splunkrecords.NewTranslator(&cfg.Config, metricsOf(telemetry), set.Logger),
 		telemetry:  telemetry,
 		report:     report,
 		logger:     set.Logger,
 		otherLogs:  cfg.OtherLogs,
 	}, nil
+}
+
+// metricsOf returns the metrics of the translation.
+func metricsOf(telemetry *metadata.TelemetryBuilder) splunkrecords.Metrics {
+	return splunkrecords.Metrics{
+		Bytes:             telemetry.ReceiverSplunkLogProfileBytes,
+		EmptyRecords:      telemetry.ReceiverSplunkLogProfileEmptyRecords,
+		Events:            telemetry.ReceiverSplunkLogProfileEvents,
+		Records:           telemetry.ReceiverSplunkLogProfileRecords,
+		Refusals:          telemetry.ReceiverSplunkLogProfileRefusals,
+		Repairs:           telemetry.ReceiverSplunkLogProfileRepairs,
+		Samples:           telemetry.ReceiverSplunkLogProfileSamples,
+		TranslateDuration: telemetry.ReceiverSplunkLogProfileTranslateDuration,
+	}
 }
 
 // announce logs, once, which records have no pipeline.
@@ -123,18 +140,32 @@ func (c *converter) consumeProfiles(ctx context.Context, profiles pprofile.Profi
 	return err
 }
 
+// What happens to other records. Attribute sets are made once, because that allocates memory.
+var (
+	outcomePassedOn = outcome("handed_on")
+	outcomeLost     = map[string]metric.MeasurementOption{
+		OtherLogsDrop:   outcome("dropped"),
+		OtherLogsReject: outcome("rejected"),
+	}
+)
+
+func outcome(value string) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attribute.String("outcome", value)))
+}
+
 // consumeOthers passes on the records that are no profiling records, if there is a logs pipeline.
 func (c *converter) consumeOthers(ctx context.Context, logs plog.Logs, result *splunk.Result) (consumed bool, err error) {
+	others := c.telemetry.ReceiverSplunkLogProfileOtherRecords
 	switch {
 	case result.OtherRecords == 0 && result.Records > 0:
 		return false, nil
 	case c.logs == nil:
-		c.telemetry.lost(ctx, result.OtherRecords, c.otherLogs)
+		others.Add(ctx, int64(result.OtherRecords), outcomeLost[c.otherLogs])
 		return false, nil
 	case result.Records > 0:
 		splunk.RemoveProfiling(logs)
 	}
-	c.telemetry.passedOn(ctx, result.OtherRecords)
+	others.Add(ctx, int64(result.OtherRecords), outcomePassedOn)
 	return true, c.logs.ConsumeLogs(ctx, logs)
 }
 

@@ -31,7 +31,7 @@ func NewFactory() xreceiver.Factory {
 // createProfiles creates the receiver for the profiles pipeline: profiles of log records, and received OTLP profiles.
 func createProfiles(ctx context.Context, set receiver.Settings, cfg component.Config, next xconsumer.Profiles) (xreceiver.Profiles, error) {
 	next = resourcemetadata.Wrap(next, cfg.(*Config).MetadataFromResource)
-	return instances.part(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
+	return newPart(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
 		i.converter.profiles = next
 		if _, err := i.otlp.CreateProfiles(ctx, i.settings, i.config, next); err != nil {
 			return nil, err
@@ -42,20 +42,20 @@ func createProfiles(ctx context.Context, set receiver.Settings, cfg component.Co
 
 // createLogs creates the receiver for the logs pipeline: all records that are no profiling records.
 func createLogs(ctx context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
-	return instances.part(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
+	return newPart(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
 		i.converter.logs = next
 		return i.otlp.CreateLogs(ctx, i.settings, i.config, i.converter)
 	})
 }
 
 func createTraces(ctx context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
-	return instances.part(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
+	return newPart(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
 		return i.otlp.CreateTraces(ctx, i.settings, i.config, next)
 	})
 }
 
 func createMetrics(ctx context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
-	return instances.part(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
+	return newPart(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
 		return i.otlp.CreateMetrics(ctx, i.settings, i.config, next)
 	})
 }

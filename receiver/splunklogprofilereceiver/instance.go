@@ -42,18 +42,16 @@ func newInstance(cfg *Config, set *receiver.Settings) (*instance, error) {
 
 // instances are the instances in use. The Collector creates the receiver once for each signal, with the same
 // configuration.
-var instances = &instanceMap{byConfig: map[*Config]*instance{}}
+var (
+	mu        sync.Mutex
+	instances = map[*Config]*instance{}
+)
 
-type instanceMap struct {
-	mu       sync.Mutex
-	byConfig map[*Config]*instance
-}
-
-// part returns the receiver for one signal of a configuration. create creates it with the OTLP receiver of the instance.
-func (m *instanceMap) part(cfg *Config, set *receiver.Settings, create func(*instance) (component.Component, error)) (*part, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i, known := m.byConfig[cfg]
+// newPart returns the receiver for one signal of a configuration. create creates it with the OTLP receiver of the instance.
+func newPart(cfg *Config, set *receiver.Settings, create func(*instance) (component.Component, error)) (*part, error) {
+	mu.Lock()
+	defer mu.Unlock()
+	i, known := instances[cfg]
 	if !known {
 		var err error
 		if i, err = newInstance(cfg, set); err != nil {
@@ -64,15 +62,8 @@ func (m *instanceMap) part(cfg *Config, set *receiver.Settings, create func(*ins
 	if err != nil {
 		return nil, err
 	}
-	m.byConfig[cfg] = i
+	instances[cfg] = i
 	return &part{Component: inner, instance: i, config: cfg}, nil
-}
-
-// remove removes the instance of a configuration, so that the configuration can be used again.
-func (m *instanceMap) remove(cfg *Config) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.byConfig, cfg)
 }
 
 // part is the receiver for one signal.
@@ -91,8 +82,10 @@ func (p *part) Start(ctx context.Context, host component.Host) error {
 	return p.Component.Start(ctx, host)
 }
 
-// Shutdown shuts down the OTLP receiver, unless another part has shut it down.
+// Shutdown shuts down the OTLP receiver, unless another part has shut it down. Then the configuration can be used again.
 func (p *part) Shutdown(ctx context.Context) error {
-	instances.remove(p.config)
+	mu.Lock()
+	delete(instances, p.config)
+	mu.Unlock()
 	return p.Component.Shutdown(ctx)
 }

@@ -77,7 +77,7 @@ func TestSignalsShareOneInstance(t *testing.T) {
 			assert.False(t, listening(t, addresses[1]))
 		}
 	}
-	assert.Empty(t, instances.byConfig)
+	assert.Empty(t, instances)
 }
 
 func TestConfigurationsDoNotShare(t *testing.T) {
@@ -89,7 +89,7 @@ func TestConfigurationsDoNotShare(t *testing.T) {
 	for _, p := range append(a, b...) {
 		require.NoError(t, p.Shutdown(t.Context()), "without a start")
 	}
-	assert.Empty(t, instances.byConfig)
+	assert.Empty(t, instances)
 }
 
 // TestTakenPort: if a server cannot listen, every part returns an error.
