@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // messageOverhead is the memory of a held message in addition to its content.
@@ -23,7 +22,7 @@ const messageOverhead = 1024
 type message struct {
 	profiles pprofile.Profiles
 	// claim is nil unless repeated profiles are dropped.
-	claim *delivered.Claim
+	claim *idClaim
 	// bytes is the size in protobuf.
 	bytes   int
 	samples int
@@ -35,8 +34,8 @@ type message struct {
 }
 
 // settle settles the claim, and sends the result to the sender if it waits. arrived reports whether a profile was delivered.
-func (m *message) settle(arrived func(delivered.ID) bool, err error) {
-	m.claim.Settle(arrived)
+func (m *message) settle(arrived func(profileID) bool, err error) {
+	m.claim.settle(arrived)
 	if m.result != nil {
 		m.result <- err
 	}

@@ -14,13 +14,12 @@ import (
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // hold adds a message to the batch of its tenant, or returns a *refusal.
 func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 	if m.profiles.ProfileCount() == 0 {
-		m.claim.Settle(delivered.None)
+		m.claim.settle(noneDelivered)
 		d.telemetry.saved(ctx, m.content.bytes)
 		return nil
 	}
@@ -29,7 +28,7 @@ func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 		return d.refuse(ctx, m, err)
 	}
 	if result == nil {
-		m.claim.Hold()
+		m.claim.hold()
 		return nil
 	}
 	return d.await(ctx, result)
@@ -88,7 +87,7 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 
 // refuse counts a refused message.
 func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error {
-	m.claim.Settle(delivered.None)
+	m.claim.settle(noneDelivered)
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
 		d.telemetry.refused(ctx, refused.reason)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // incoming is a message while it is processed.
@@ -27,7 +26,7 @@ type incoming struct {
 	// message.
 	grouped, deduplicated bool
 	// claim has the ids of its profiles. It is nil unless repeated profiles are dropped.
-	claim *delivered.Claim
+	claim *idClaim
 }
 
 // measure returns a message with its size. The bytes cost the most, so they are measured only if metrics or batches need them.

@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // joined is the content of a batch as one message.
@@ -25,16 +24,16 @@ type joined struct {
 
 // indexedID is the id of a profile and its index in the message.
 type indexedID struct {
-	id    delivered.ID
+	id    profileID
 	index int
 }
 
 func idsOf(tenant string, pd pprofile.Profiles) []indexedID {
 	var ids []indexedID
-	namer := delivered.NewNamer(tenant, pd.Dictionary().StringTable())
+	namer := newIDNamer(tenant, pd.Dictionary().StringTable())
 	index := 0
 	for profile := range walk.Profiles(pd) {
-		if id, ok := namer.Of(profile); ok {
+		if id, ok := namer.of(profile); ok {
 			ids = append(ids, indexedID{id, index})
 		}
 		index++
@@ -98,11 +97,11 @@ func (j *joined) results(n int, lost []lostPart) []error {
 
 // arrived returns a function that reports whether the profile with an id was delivered. lost has the parts that were lost,
 // in the order of the message. If it is unknown whether a profile was delivered, it counts as not delivered.
-func (j *joined) arrived(lost []lostPart) func(delivered.ID) bool {
+func (j *joined) arrived(lost []lostPart) func(profileID) bool {
 	if len(lost) > 0 && j.merged {
-		return delivered.None
+		return noneDelivered
 	}
-	arrived := make(map[delivered.ID]bool, len(j.ids))
+	arrived := make(map[profileID]bool, len(j.ids))
 	for _, profile := range j.ids {
 		arrived[profile.id] = true
 	}
@@ -114,5 +113,5 @@ func (j *joined) arrived(lost []lostPart) func(delivered.ID) bool {
 			arrived[profile.id] = false
 		}
 	}
-	return func(id delivered.ID) bool { return arrived[id] }
+	return func(id profileID) bool { return arrived[id] }
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // maxMessageBytes limits the time to process a message. Many attributes can share one long string: that needs little memory,
@@ -59,7 +58,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 		groupKeys: cfg.GroupByAttributes,
 	}
 	if section := cfg.DropRepeated.Get(); section != nil {
-		ids := delivered.New(section.TTL, section.MaxEntries, telemetry.evicted)
+		ids := newDeliveredIDs(section.TTL, section.MaxEntries, telemetry.evicted)
 		d.repeated = &repeated{ids: ids, keys: cfg.repeatedKeys()}
 		if err := telemetry.observeIDs(ids); err != nil {
 			return nil, err
@@ -167,9 +166,9 @@ func (d *deduplicator) deduplicate(ctx context.Context, m *incoming) (stats dedu
 // pass passes a message to the next consumer while the caller waits.
 func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats) error {
 	// After a delivery, the claim is settled below. Then this second call does nothing.
-	defer m.claim.Settle(delivered.None)
+	defer m.claim.settle(noneDelivered)
 	out := m.outgoing(stats)
-	arrived := delivered.All
+	arrived := allDelivered
 	if m.claim != nil && broken(stats) {
 		arrived = d.repeated.among(ctx, m.profiles)
 	}
@@ -179,7 +178,7 @@ func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats)
 		}
 		d.telemetry.outgoing(ctx, out)
 	}
-	m.claim.Settle(arrived)
+	m.claim.settle(arrived)
 	d.telemetry.saved(ctx, m.content.bytes-out.bytes)
 	return nil
 }

@@ -9,19 +9,18 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // repeated drops profiles that were delivered before.
 type repeated struct {
-	ids  *delivered.IDs
+	ids  *deliveredIDs
 	keys []string
 }
 
 // filter removes the profiles of a message that were delivered before or are held. It claims the others; the claim must be
 // settled when they are delivered or lost. If the message is read-only, filter replaces it with a copy.
 func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err error) {
-	claim, repeated, err := r.ids.Claim(ctx, r.idsOf(ctx, m.profiles))
+	claim, repeated, err := r.ids.claim(ctx, r.idsOf(ctx, m.profiles))
 	if err != nil {
 		return 0, err
 	}
@@ -39,10 +38,10 @@ func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err er
 }
 
 // idsOf returns the ids of the profiles that have one.
-func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []delivered.ID) {
-	namer := delivered.NewNamer(originOf(ctx, r.keys).key, pd.Dictionary().StringTable())
+func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []profileID) {
+	namer := newIDNamer(originOf(ctx, r.keys).key, pd.Dictionary().StringTable())
 	for profile := range walk.Profiles(pd) {
-		if id, ok := namer.Of(profile); ok {
+		if id, ok := namer.of(profile); ok {
 			ids = append(ids, id)
 		}
 	}
@@ -50,12 +49,12 @@ func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []deliv
 }
 
 // among returns a function that reports whether a profile of pd has this id.
-func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(delivered.ID) bool {
-	ids := map[delivered.ID]bool{}
+func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(profileID) bool {
+	ids := map[profileID]bool{}
 	for _, id := range r.idsOf(ctx, pd) {
 		ids[id] = true
 	}
-	return func(id delivered.ID) bool { return ids[id] }
+	return func(id profileID) bool { return ids[id] }
 }
 
 // remove removes the repeated profiles, and then empty scopes and resources. repeated has an element for each profile with

@@ -15,8 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // gate is a next consumer. Its calls block until reply is called.
@@ -50,7 +48,7 @@ func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
 		pass(time.Second)
 		for _, other := range others {
 			require.True(t, other.answered())
-			require.ErrorIs(t, other.err(), delivered.ErrInFlight)
+			require.ErrorIs(t, other.err(), errInFlight)
 			assert.False(t, consumererror.IsPermanent(other.err()), "the sender may try again")
 		}
 		f.assertPoints(t, "refused_messages", points(64, because("in_flight")))

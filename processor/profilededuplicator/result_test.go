@@ -21,8 +21,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // sent is a message whose sender waits for the answer.
@@ -219,7 +217,7 @@ func TestSenderComesAgain(t *testing.T) {
 		require.ErrorIs(t, leaves.err(), context.DeadlineExceeded)
 		early := f.send(t.Context(), upload("checkout", 1, 1))
 		pass(time.Second)
-		require.ErrorIs(t, early.err(), delivered.ErrInFlight)
+		require.ErrorIs(t, early.err(), errInFlight)
 		pass(10 * time.Second)
 		late := f.send(t.Context(), upload("checkout", 1, 1))
 		require.NoError(t, late.err())

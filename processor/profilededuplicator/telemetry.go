@@ -14,7 +14,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/droplog"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
 )
 
@@ -171,10 +170,10 @@ func (t *telemetry) evicted(n int) {
 }
 
 // observeIDs registers the metric of remembered ids.
-func (t *telemetry) observeIDs(ids *delivered.IDs) error {
+func (t *telemetry) observeIDs(ids *deliveredIDs) error {
 	return t.builder.RegisterProcessorProfileDeduplicatorRememberedIdsCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(int64(ids.Len()), t.plain)
+			o.Observe(int64(ids.len()), t.plain)
 			return nil
 		})
 }

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package delivered
+package profilededuplicator
 
 import (
 	"strings"
@@ -11,15 +11,15 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// of returns the ID of a profile.
-func of(tenant string, profileID byte, typ, unit string) (ID, bool) {
+// of returns the profileID of a profile.
+func of(tenant string, id byte, typ, unit string) (profileID, bool) {
 	pd := pprofile.NewProfiles()
 	pd.Dictionary().StringTable().FromRaw([]string{"", unit, typ})
 	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
-	p.SetProfileID(pprofile.ProfileID{profileID})
+	p.SetProfileID(pprofile.ProfileID{id})
 	p.SampleType().SetTypeStrindex(2)
 	p.SampleType().SetUnitStrindex(1)
-	return NewNamer(tenant, pd.Dictionary().StringTable()).Of(p)
+	return newIDNamer(tenant, pd.Dictionary().StringTable()).of(p)
 }
 
 func TestIDs(t *testing.T) {
@@ -27,7 +27,7 @@ func TestIDs(t *testing.T) {
 	assert.True(t, ok)
 	again, _ := of("tenant", 1, "cpu", "nanoseconds")
 	assert.Equal(t, base, again)
-	seen := map[ID]bool{base: true}
+	seen := map[profileID]bool{base: true}
 	for _, other := range []struct {
 		tenant    string
 		profile   byte
@@ -63,7 +63,7 @@ func TestIndicesOutOfRange(t *testing.T) {
 	p.SetProfileID(pprofile.ProfileID{1})
 	p.SampleType().SetTypeStrindex(-1)
 	p.SampleType().SetUnitStrindex(1 << 30)
-	_, ok := NewNamer("", pd.Dictionary().StringTable()).Of(p)
+	_, ok := newIDNamer("", pd.Dictionary().StringTable()).of(p)
 	assert.True(t, ok)
 }
 
@@ -74,12 +74,12 @@ func TestLongNamesAreReadOnce(t *testing.T) {
 	pd.Dictionary().StringTable().FromRaw([]string{"", strings.Repeat("x", 1<<20)})
 	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
 	p.SampleType().SetTypeStrindex(1)
-	namer := NewNamer(strings.Repeat("t", 1<<20), pd.Dictionary().StringTable())
-	seen := map[ID]bool{}
+	namer := newIDNamer(strings.Repeat("t", 1<<20), pd.Dictionary().StringTable())
+	seen := map[profileID]bool{}
 	const n = 250_000
 	for i := range n {
 		p.SetProfileID(pprofile.ProfileID{1, byte(i), byte(i >> 8), byte(i >> 16)})
-		id, _ := namer.Of(p)
+		id, _ := namer.of(p)
 		seen[id] = true
 	}
 	assert.Len(t, seen, n)

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package delivered
+package profilededuplicator
 
 import (
 	"crypto/sha256"
@@ -11,12 +11,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// ID identifies a profile by tenant, profile id and sample type. The sample type is necessary because some senders use one
-// id for all sample types of a capture. An ID is a cryptographic hash, so long names need no more memory than short ones.
-type ID [sha256.Size]byte
+// profileID identifies a profile by tenant, profile id and sample type. The sample type is necessary because some senders use one
+// id for all sample types of a capture. It is a cryptographic hash, so long names need no more memory than short ones.
+type profileID [sha256.Size]byte
 
-// Namer computes the IDs of the profiles of one message. It hashes each long string once.
-type Namer struct {
+// idNamer computes the ids of the profiles of one message. It hashes each long string once.
+type idNamer struct {
 	tenant  []byte
 	strings pcommon.StringSlice
 	// long has the hashes of long names by their index in strings.
@@ -27,21 +27,21 @@ type Namer struct {
 // longText is the length from which a text is replaced by its hash.
 const longText = 256
 
-// NewNamer returns a Namer for a tenant and a string table.
-func NewNamer(tenant string, strings pcommon.StringSlice) *Namer {
-	return &Namer{tenant: appendText(nil, tenant), strings: strings}
+// newIDNamer returns an idNamer for a tenant and a string table.
+func newIDNamer(tenant string, strings pcommon.StringSlice) *idNamer {
+	return &idNamer{tenant: appendText(nil, tenant), strings: strings}
 }
 
-// Of returns the ID of a profile. It returns false for a profile without a profile id.
-func (n *Namer) Of(profile pprofile.Profile) (ID, bool) {
+// of returns the id of a profile. It returns false for a profile without a profile id.
+func (n *idNamer) of(profile pprofile.Profile) (profileID, bool) {
 	id := profile.ProfileID()
 	if id.IsEmpty() {
-		return ID{}, false
+		return profileID{}, false
 	}
 	n.text = append(append(n.text[:0], id[:]...), n.tenant...)
 	n.appendName(profile.SampleType().TypeStrindex())
 	n.appendName(profile.SampleType().UnitStrindex())
-	return ID(sha256.Sum256(n.text)), true
+	return profileID(sha256.Sum256(n.text)), true
 }
 
 // appendText appends a text with its length, or the hash of a long one.
@@ -55,7 +55,7 @@ func appendText(to []byte, text string) []byte {
 }
 
 // appendName appends a string of the table, or the empty string if the index is out of range.
-func (n *Namer) appendName(index int32) {
+func (n *idNamer) appendName(index int32) {
 	if index < 0 || int(index) >= n.strings.Len() {
 		n.text = appendText(n.text, "")
 		return

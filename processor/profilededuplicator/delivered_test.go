@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package delivered
+package profilededuplicator
 
 import (
 	"context"
@@ -13,35 +13,32 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func id(n byte) profileID { return profileID{n} }
 
-func id(n byte) ID { return ID{n} }
+func unlimited() *deliveredIDs { return newDeliveredIDs(time.Hour, 1000, func(int) {}) }
 
-func unlimited() *IDs { return New(time.Hour, 1000, func(int) {}) }
-
-// claim claims ids. None of them may be in flight.
-func claim(t *testing.T, r *IDs, ids ...ID) (*Claim, []bool) {
+// claim claims ids. noneDelivered of them may be in flight.
+func claim(t *testing.T, r *deliveredIDs, ids ...profileID) (*idClaim, []bool) {
 	t.Helper()
-	c, repeated, err := r.Claim(t.Context(), ids)
+	c, repeated, err := r.claim(t.Context(), ids)
 	require.NoError(t, err)
 	return c, repeated
 }
 
 // deliver claims ids and settles the claim as delivered.
-func deliver(t *testing.T, r *IDs, ids ...ID) {
+func deliver(t *testing.T, r *deliveredIDs, ids ...profileID) {
 	t.Helper()
 	c, _ := claim(t, r, ids...)
-	c.Settle(All)
+	c.settle(allDelivered)
 }
 
 // known reports for each id whether it was delivered.
-func known(t *testing.T, r *IDs, ids ...ID) []bool {
+func known(t *testing.T, r *deliveredIDs, ids ...profileID) []bool {
 	t.Helper()
 	c, repeated := claim(t, r, ids...)
-	c.Settle(None)
+	c.settle(noneDelivered)
 	return repeated
 }
 
@@ -49,28 +46,28 @@ func TestOnlyDeliveredIDsAreKnown(t *testing.T) {
 	r := unlimited()
 	c, repeated := claim(t, r, id(1), id(2), id(3))
 	assert.Equal(t, []bool{false, false, false}, repeated)
-	assert.Zero(t, r.Len(), "nothing arrived yet")
-	c.Settle(func(i ID) bool { return i == id(2) })
+	assert.Zero(t, r.len(), "nothing arrived yet")
+	c.settle(func(i profileID) bool { return i == id(2) })
 	assert.Equal(t, []bool{false, true, false}, known(t, r, id(1), id(2), id(3)))
-	assert.Equal(t, 1, r.Len())
+	assert.Equal(t, 1, r.len())
 }
 
 func TestTwiceInOneMessage(t *testing.T) {
 	r := unlimited()
 	c, repeated := claim(t, r, id(1), id(2), id(1), id(1))
 	assert.Equal(t, []bool{false, false, true, true}, repeated)
-	c.Settle(None)
+	c.settle(noneDelivered)
 	assert.Equal(t, []bool{false, false}, known(t, r, id(1), id(2)))
 }
 
 func TestTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Minute, 1000, func(int) { t.Error("expiry is no eviction") })
+		r := newDeliveredIDs(time.Minute, 1000, func(int) { t.Error("expiry is no eviction") })
 		deliver(t, r, id(1))
 		time.Sleep(time.Minute - 1)
-		assert.Equal(t, 1, r.Len())
+		assert.Equal(t, 1, r.len())
 		time.Sleep(time.Nanosecond)
-		assert.Zero(t, r.Len())
+		assert.Zero(t, r.len())
 		assert.Equal(t, []bool{false}, known(t, r, id(1)))
 	})
 }
@@ -80,13 +77,13 @@ func TestTTL(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	r := unlimited()
 	deliver(t, r, id(1))
-	assert.Contains(t, r.delivered[id(1)].at.String(), " m=")
+	assert.Contains(t, r.order[0].at.String(), " m=")
 
 	// Without the monotonic clock, a wall clock that was set back keeps ids longer, and removes none too early.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delivered := time.Unix(10_000, 0)
-	r.delivered[id(1)].at = delivered
+	r.order[0].at = delivered
 	r.expire(delivered.Add(-24 * time.Hour))
 	assert.Len(t, r.delivered, 1)
 	r.expire(delivered.Add(r.ttl))
@@ -97,7 +94,7 @@ func TestClockJumps(t *testing.T) {
 // per ttl is passed on.
 func TestRepeatedIDIsNotRememberedForLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Minute, 1000, func(int) {})
+		r := newDeliveredIDs(time.Minute, 1000, func(int) {})
 		deliver(t, r, id(1))
 		time.Sleep(40 * time.Second)
 		assert.Equal(t, []bool{true}, known(t, r, id(1)))
@@ -108,27 +105,27 @@ func TestRepeatedIDIsNotRememberedForLonger(t *testing.T) {
 
 func TestOldestAreEvicted(t *testing.T) {
 	evicted := 0
-	r := New(time.Hour, 3, func(n int) { evicted += n })
+	r := newDeliveredIDs(time.Hour, 3, func(n int) { evicted += n })
 	deliver(t, r, id(1))
 	deliver(t, r, id(2), id(3))
 	deliver(t, r, id(4), id(5))
 	assert.Equal(t, 2, evicted)
-	assert.Equal(t, 3, r.Len())
+	assert.Equal(t, 3, r.len())
 	assert.Equal(t, []bool{false, false, true, true, true}, known(t, r, id(1), id(2), id(3), id(4), id(5)))
 }
 
 // waiter is a claim that waits in its own goroutine.
 type waiter struct {
-	claim    *Claim
+	claim    *idClaim
 	repeated []bool
 	err      error
 	done     atomic.Bool
 }
 
-func waitFor(ctx context.Context, r *IDs, ids ...ID) *waiter {
+func waitFor(ctx context.Context, r *deliveredIDs, ids ...profileID) *waiter {
 	w := &waiter{}
 	go func() {
-		w.claim, w.repeated, w.err = r.Claim(ctx, ids)
+		w.claim, w.repeated, w.err = r.claim(ctx, ids)
 		w.done.Store(true)
 	}()
 	synctest.Wait()
@@ -142,12 +139,12 @@ func TestSecondWaitsAndFirstArrives(t *testing.T) {
 		second := waitFor(t.Context(), r, id(1), id(2))
 		assert.False(t, second.done.Load())
 		assert.Equal(t, []bool{false}, known(t, r, id(2)), "one that waits holds nothing")
-		first.Settle(All)
+		first.settle(allDelivered)
 		synctest.Wait()
 		require.True(t, second.done.Load())
 		require.NoError(t, second.err)
 		assert.Equal(t, []bool{true, false}, second.repeated)
-		second.claim.Settle(All)
+		second.claim.settle(allDelivered)
 	})
 }
 
@@ -157,18 +154,18 @@ func TestSecondWaitsAndFirstFails(t *testing.T) {
 		first, _ := claim(t, r, id(1))
 		second := waitFor(t.Context(), r, id(1))
 		third := waitFor(t.Context(), r, id(1))
-		first.Settle(None)
+		first.settle(noneDelivered)
 		synctest.Wait()
 		require.NotEqual(t, second.done.Load(), third.done.Load(), "one of them has it now, the other waits on")
 		if third.done.Load() {
 			second, third = third, second
 		}
 		assert.Equal(t, []bool{false}, second.repeated)
-		second.claim.Settle(All)
+		second.claim.settle(allDelivered)
 		synctest.Wait()
 		require.True(t, third.done.Load())
 		assert.Equal(t, []bool{true}, third.repeated)
-		third.claim.Settle(None)
+		third.claim.settle(noneDelivered)
 		assert.Equal(t, []bool{true}, known(t, r, id(1)))
 	})
 }
@@ -184,7 +181,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		require.True(t, second.done.Load())
 		assert.ErrorContains(t, second.err, "gone")
 		assert.Nil(t, second.claim)
-		first.Settle(All)
+		first.settle(allDelivered)
 		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)), "who left has taken nothing along")
 	})
 }
@@ -199,9 +196,9 @@ func TestWaitEndsAfterASecond(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.True(t, second.done.Load())
-		require.ErrorIs(t, second.err, ErrInFlight)
+		require.ErrorIs(t, second.err, errInFlight)
 		assert.Equal(t, time.Second, time.Since(begin))
-		first.Settle(All)
+		first.settle(allDelivered)
 		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)))
 	})
 }
@@ -211,23 +208,23 @@ func TestHeldIsRepeated(t *testing.T) {
 		r := unlimited()
 		first, _ := claim(t, r, id(1))
 		waiting := waitFor(t.Context(), r, id(1))
-		first.Hold()
+		first.hold()
 		synctest.Wait()
 		require.True(t, waiting.done.Load(), "who waited gets its answer now")
 		assert.Equal(t, []bool{true}, waiting.repeated)
-		waiting.claim.Settle(None)
+		waiting.claim.settle(noneDelivered)
 		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)), "and who comes later at once")
-		assert.Zero(t, r.Len())
-		first.Settle(None)
+		assert.Zero(t, r.len())
+		first.settle(noneDelivered)
 		assert.Equal(t, []bool{false}, known(t, r, id(1)), "what was lost may come again")
 
 		second, _ := claim(t, r, id(1))
-		second.Hold()
-		second.Hold()
-		second.Settle(All)
-		second.Hold()
+		second.hold()
+		second.hold()
+		second.settle(allDelivered)
+		second.hold()
 		assert.Equal(t, []bool{true}, known(t, r, id(1)))
-		(*Claim)(nil).Hold()
+		(*idClaim)(nil).hold()
 	})
 }
 
@@ -237,10 +234,10 @@ func TestNoDeadlock(t *testing.T) {
 		r := unlimited()
 		first, _ := claim(t, r, id(1), id(2))
 		var waiting []*waiter
-		for _, ids := range [][]ID{{id(2), id(3)}, {id(3), id(1)}, {id(1), id(2)}, {id(3), id(2), id(1)}} {
+		for _, ids := range [][]profileID{{id(2), id(3)}, {id(3), id(1)}, {id(1), id(2)}, {id(3), id(2), id(1)}} {
 			waiting = append(waiting, waitFor(t.Context(), r, ids...))
 		}
-		first.Settle(None)
+		first.settle(noneDelivered)
 		delivered := 0
 		for range waiting {
 			for _, w := range waiting {
@@ -251,7 +248,7 @@ func TestNoDeadlock(t *testing.T) {
 							delivered++
 						}
 					}
-					w.claim.Settle(All)
+					w.claim.settle(allDelivered)
 					w.claim = nil
 				}
 			}
