@@ -4,16 +4,13 @@
 package dedup_test
 
 import (
-	"math"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
@@ -63,57 +60,6 @@ func TestManyDistinctStrings(t *testing.T) {
 	after, _ := deduplicate(t, pd)
 	assert.Equal(t, n, after.SampleCount())
 	assert.Equal(t, n+1, after.Dictionary().AttributeTable().Len())
-}
-
-func TestDeepValues(t *testing.T) {
-	deep := func(leaf int64) pcommon.Value {
-		v := pcommon.NewValueMap()
-		at := v
-		for range attributevalue.MaxDepth - 1 {
-			at.Map().PutInt("b", 1)
-			at.Map().PutInt("a", 2)
-			at = at.Map().PutEmpty("c")
-			at.SetEmptyMap()
-		}
-		at.Map().PutInt("leaf", leaf)
-		return v
-	}
-	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
-		for range 30 {
-			sample(0).Values().Append(1)
-		}
-	})
-	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
-	for i := range 30 {
-		a := pd.Dictionary().AttributeTable().AppendEmpty()
-		a.SetKeyStrindex(5)
-		deep(int64(i % 3)).CopyTo(a.Value())
-		samples.At(i).AttributeIndices().Append(int32(pd.Dictionary().AttributeTable().Len() - 1))
-	}
-	after, _ := deduplicate(t, pd)
-	assert.Equal(t, 3, after.SampleCount())
-}
-
-func TestDoublesThatAreEqual(t *testing.T) {
-	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
-		for range 6 {
-			sample(0).Values().Append(1)
-		}
-	})
-	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
-	for i, f := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Float64frombits(0x7ff8dead00000000), 1, math.Inf(1)} {
-		a := pd.Dictionary().AttributeTable().AppendEmpty()
-		a.SetKeyStrindex(5)
-		a.Value().SetDouble(f)
-		samples.At(i).AttributeIndices().Append(int32(pd.Dictionary().AttributeTable().Len() - 1))
-	}
-	after, _ := deduplicate(t, pd)
-	assert.Equal(t, []row{
-		{values: []int64{2}, attributes: 1},
-		{values: []int64{2}, attributes: 1},
-		{values: []int64{1}, attributes: 1},
-		{values: []int64{1}, attributes: 1},
-	}, rows(after))
 }
 
 func TestBrokenEntriesAreLookedAtOnce(t *testing.T) {

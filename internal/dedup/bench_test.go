@@ -68,9 +68,7 @@ func BenchmarkDeduplicate(b *testing.B) {
 func BenchmarkDoubled(b *testing.B) {
 	for _, message := range benchMessages(b) {
 		benchmarkOne(b, message.name, func() pprofile.Profiles {
-			doubled := clone(message.pd)
-			dedup.Concat(doubled, clone(message.pd))
-			return doubled
+			return dedup.Join([]pprofile.Profiles{clone(message.pd), clone(message.pd)})
 		})
 	}
 }

@@ -78,15 +78,14 @@ func TestArrangementDoesNotMatter(t *testing.T) {
 func TestMessagesBecomeOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages := rapid.SliceOfN(gen.Profiles(), 1, 4).Draw(t, "messages")
-		apart := pprofile.NewProfiles()
-		whole := pprofile.NewProfiles()
+		var deduplicated []pprofile.Profiles
 		for _, pd := range messages {
-			half, _ := deduplicate(t, clone(pd))
-			dedup.Concat(apart, half)
-			dedup.Concat(whole, pd)
+			one, _ := deduplicate(t, clone(pd))
+			deduplicated = append(deduplicated, one)
 		}
+		whole := dedup.Join(messages)
 		before := clone(whole)
-		apart, _ = deduplicate(t, apart)
+		apart, _ := deduplicate(t, dedup.Join(deduplicated))
 		whole, _ = deduplicate(t, whole)
 		require.Empty(t, profiletest.Diff(before, whole))
 		require.Empty(t, profiletest.Diff(whole, apart))

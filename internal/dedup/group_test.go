@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -66,6 +67,29 @@ func flatSamples(pd pprofile.Profiles, keys []string) (flat []string) {
 	}
 	slices.Sort(flat)
 	return flat
+}
+
+// value writes maps with sorted keys, and one form for all zeros and one for all NaNs.
+func value(v pcommon.Value) string {
+	switch v.Type() {
+	case pcommon.ValueTypeMap:
+		var pairs []string
+		for key, item := range v.Map().All() {
+			pairs = append(pairs, fmt.Sprintf("%q:%s", key, value(item)))
+		}
+		slices.Sort(pairs)
+		return "{" + strings.Join(pairs, ",") + "}"
+	case pcommon.ValueTypeSlice:
+		var items []string
+		for _, item := range v.Slice().All() {
+			items = append(items, value(item))
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	case pcommon.ValueTypeDouble:
+		return fmt.Sprintf("double %v", v.Double()+0)
+	default:
+		return fmt.Sprintf("%v %q", v.Type(), v.AsString())
+	}
 }
 
 // For any message, no sample is lost or changed, and each is in a resource with its attributes.
@@ -330,7 +354,7 @@ func TestGroupLeavesDeepResources(t *testing.T) {
 		pd := processes("java", "node")
 		sound := clone(pd)
 		profiletest.Deepen(pd, place, deep)
-		dedup.Concat(pd, sound)
+		pd = dedup.Join([]pprofile.Profiles{pd, sound})
 		require.True(t, group(pd, "process.executable.name"), place)
 		assert.Equal(t, 3, pd.ResourceProfiles().Len(), place)
 		after, stats := deduplicate(t, pd)

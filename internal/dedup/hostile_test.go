@@ -72,32 +72,6 @@ func TestDroppedAttributesWithoutStrings(t *testing.T) {
 	}
 }
 
-// Attribute 0 is the zero value: a list of only that is an empty list.
-func TestListsOfNoAttributesAreEqual(t *testing.T) {
-	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
-		for range 4 {
-			sample(0).Values().Append(1)
-		}
-	})
-	d := pd.Dictionary()
-	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
-	for i, list := range [][]int32{{0}, {}, {0, 0}, {}} {
-		mapping := d.MappingTable().AppendEmpty()
-		mapping.SetMemoryStart(7)
-		mapping.AttributeIndices().FromRaw(list)
-		location := d.LocationTable().AppendEmpty()
-		location.SetMappingIndex(int32(1 + i))
-		location.AttributeIndices().FromRaw(list)
-		d.StackTable().AppendEmpty().LocationIndices().Append(int32(2 + i))
-		samples.At(i).SetStackIndex(int32(2 + i))
-		samples.At(i).AttributeIndices().FromRaw(list)
-	}
-	after, _ := deduplicate(t, pd)
-	assert.Equal(t, []row{{values: []int64{4}}}, rows(after))
-	assert.Equal(t, dictionary.Lengths{dictionary.Strings: 3, dictionary.Functions: 1, dictionary.Mappings: 2, dictionary.Locations: 2, dictionary.Stacks: 2, dictionary.Attributes: 1, dictionary.Links: 1}, lengths(after))
-	requireCanonical(t, after)
-}
-
 // If each sample becomes its own part, Split does not visit the whole message for each part.
 func TestManyParts(t *testing.T) {
 	n := many(t) / 10
@@ -137,7 +111,7 @@ func TestTooDeep(t *testing.T) {
 			sound.ResourceProfiles().At(0).Resource().Attributes().PutStr("which", "sound")
 			profiletest.Deepen(sound, place, attributevalue.MaxDepth)
 			profiletest.Deepen(pd, place, deep)
-			dedup.Concat(pd, sound)
+			pd = dedup.Join([]pprofile.Profiles{pd, sound})
 			return pd
 		}
 		t.Run(place, func(t *testing.T) {
@@ -206,7 +180,7 @@ func TestPartsOfDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	for _, place := range profiletest.DeepPlaces() {
 		pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(1) })
-		dedup.Concat(pd, clone(pd))
+		pd = dedup.Join([]pprofile.Profiles{pd, clone(pd)})
 		profiletest.Deepen(pd, place, deep)
 		parts := 0
 		err := dedup.SplitResources(pd, []int{0, 1}, 2, func(int, pprofile.Profiles) bool {

@@ -10,25 +10,35 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
-// Join appends all messages to the first one, see [Concat]. It sets the capacity of the tables once, so that growing
-// tables leave no garbage. Without messages, the result is empty.
+// Join appends all messages to the first one, and shifts their indices. It does not deduplicate: equal and invalid entries stay
+// as they are. The messages are empty afterwards, unless they are read-only: then Join copies them. It sets the capacity of the
+// tables once, so that growing tables leave no garbage. Without messages, the result is empty.
 func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	if len(messages) == 0 {
 		return pprofile.NewProfiles()
 	}
-	joined := messages[0]
-	if joined.IsReadOnly() {
-		joined = pprofile.NewProfiles()
-		messages[0].CopyTo(joined)
-	}
+	joined := ownCopy(messages[0])
 	if len(messages) > 1 {
 		shift(joined, dictionary.Lengths{}) // An index out of range must not become one of an entry of the next message.
 	}
 	ensureCapacity(joined, messages)
 	for _, message := range messages[1:] {
-		Concat(joined, message)
+		message = ownCopy(message)
+		shift(message, dictionary.LengthsOf(joined.Dictionary()))
+		dictionary.MoveEntries(joined.Dictionary(), message.Dictionary())
+		message.ResourceProfiles().MoveAndAppendTo(joined.ResourceProfiles())
 	}
 	return joined
+}
+
+// ownCopy returns a message, or a copy of it if it is read-only.
+func ownCopy(pd pprofile.Profiles) pprofile.Profiles {
+	if !pd.IsReadOnly() {
+		return pd
+	}
+	own := pprofile.NewProfiles()
+	pd.CopyTo(own)
+	return own
 }
 
 // ensureCapacity makes room in a message for the content of all messages.
@@ -43,20 +53,6 @@ func ensureCapacity(joined pprofile.Profiles, messages []pprofile.Profiles) {
 	}
 	dictionary.EnsureCapacity(joined.Dictionary(), all)
 	joined.ResourceProfiles().EnsureCapacity(resources)
-}
-
-// Concat appends the content of src to dst, and shifts the indices. It does not deduplicate. src is empty afterwards,
-// unless it is read-only: then Concat copies it. Equal and invalid entries of src stay as they are. dst must have no index
-// out of range, since it could become the index of an entry of src. [Join] ensures that.
-func Concat(dst, src pprofile.Profiles) {
-	if src.IsReadOnly() {
-		own := pprofile.NewProfiles()
-		src.CopyTo(own)
-		src = own
-	}
-	shift(src, dictionary.LengthsOf(dst.Dictionary()))
-	dictionary.MoveEntries(dst.Dictionary(), src.Dictionary())
-	src.ResourceProfiles().MoveAndAppendTo(dst.ResourceProfiles())
 }
 
 // shift adds these lengths to all indices of a message, so that its tables can be appended to others. An index out of

@@ -22,18 +22,22 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
-// Join gives the same result as Concat of one message after the other to an empty one, also if one is invalid.
+// Join of all messages gives the same result as of one after the other, also if one is invalid.
 func TestJoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := pprofile.NewProfiles()
-		messages := rapid.SliceOfN(gen.Profiles(), 0, 4).Draw(t, "messages")
+		var want pprofile.Profiles
+		messages := rapid.SliceOfN(gen.Profiles(), 1, 4).Draw(t, "messages")
 		readOnly := rapid.Bool().Draw(t, "read only")
 		if fault := rapid.SampledFrom(gen.Faults()).Draw(t, "fault"); len(messages) > 1 && rapid.Bool().Draw(t, "broken") {
 			broken := rapid.IntRange(0, len(messages)-1).Draw(t, "which")
 			gen.Break(messages[broken], fault, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
 		}
 		for i, pd := range messages {
-			dedup.Concat(want, clone(pd))
+			if i == 0 {
+				want = clone(pd)
+			} else {
+				want = dedup.Join([]pprofile.Profiles{want, clone(pd)})
+			}
 			if readOnly {
 				messages[i].MarkReadOnly()
 			}

@@ -184,7 +184,7 @@ func TestKeysOfContainersStandOnce(t *testing.T) {
 				pd = repeatKey(t, pd, inScope, pairs, value)
 				sound := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
 				sound.ResourceProfiles().At(0).Resource().Attributes().PutStr("service.name", "other")
-				dedup.Concat(pd, sound)
+				pd = dedup.Join([]pprofile.Profiles{pd, sound})
 				return pd
 			}
 			after, stats := deduplicate(t, message("one"))

@@ -361,7 +361,7 @@ func TestBatchKeepsTheMeaning(t *testing.T) {
 			keepAll(cfg)
 			batchOf(func(batch *BatchConfig) { batch.Timeout = time.Hour })(cfg)
 		})
-		want := pprofile.NewProfiles()
+		var messages []pprofile.Profiles
 		for range rapid.IntRange(1, 5).Draw(rt, "messages") {
 			pd := gen.Profiles().Draw(rt, "message")
 			texts := pd.Dictionary().StringTable()
@@ -371,10 +371,11 @@ func TestBatchKeepsTheMeaning(t *testing.T) {
 					function.SetNameStrindex(int32(texts.Len() - 1))
 				}
 			}
-			dedup.Concat(want, clone(pd))
+			messages = append(messages, clone(pd))
 			require.NoError(rt, f.ConsumeProfiles(t.Context(), pd))
 		}
 		require.NoError(rt, f.Shutdown(t.Context()))
+		want := dedup.Join(messages)
 		if want.ProfileCount() == 0 {
 			return
 		}

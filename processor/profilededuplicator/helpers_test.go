@@ -75,12 +75,7 @@ func spoil(pd pprofile.Profiles) pprofile.Profiles {
 }
 
 // together joins messages into one, as a client may send it.
-func together(messages ...pprofile.Profiles) pprofile.Profiles {
-	for _, pd := range messages[1:] {
-		dedup.Concat(messages[0], pd)
-	}
-	return messages[0]
-}
+func together(messages ...pprofile.Profiles) pprofile.Profiles { return dedup.Join(messages) }
 
 func clone(pd pprofile.Profiles) pprofile.Profiles {
 	result := pprofile.NewProfiles()

@@ -59,14 +59,14 @@ type row struct {
 func newRow(name string, messages []pprofile.Profiles) (row, error) {
 	r := row{name: name, messages: len(messages)}
 	d := dedup.New(dedup.Options{})
-	whole := pprofile.NewProfiles()
+	var copies []pprofile.Profiles
 	for _, pd := range messages {
 		received, err := measure(pd)
 		if err != nil {
 			return r, err
 		}
 		r.received.add(received)
-		dedup.Concat(whole, copyOf(pd))
+		copies = append(copies, copyOf(pd))
 		one, _, err := d.Deduplicate(pd)
 		if err != nil {
 			return r, err
@@ -77,7 +77,7 @@ func newRow(name string, messages []pprofile.Profiles) (row, error) {
 		}
 		r.alone.add(alone)
 	}
-	whole, _, err := d.Deduplicate(whole)
+	whole, _, err := d.Deduplicate(dedup.Join(copies))
 	if err != nil {
 		return r, err
 	}
