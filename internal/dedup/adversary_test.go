@@ -4,6 +4,7 @@
 package dedup_test
 
 import (
+	"math"
 	"strconv"
 	"testing"
 
@@ -60,6 +61,28 @@ func TestManyDistinctStrings(t *testing.T) {
 	after, _ := deduplicate(t, pd)
 	assert.Equal(t, n, after.SampleCount())
 	assert.Equal(t, n+1, after.Dictionary().AttributeTable().Len())
+}
+
+func TestDoublesThatAreEqual(t *testing.T) {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		for range 6 {
+			sample(0).Values().Append(1)
+		}
+	})
+	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	for i, f := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Float64frombits(0x7ff8dead00000000), 1, math.Inf(1)} {
+		a := pd.Dictionary().AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(5)
+		a.Value().SetDouble(f)
+		samples.At(i).AttributeIndices().Append(int32(pd.Dictionary().AttributeTable().Len() - 1))
+	}
+	after, _ := deduplicate(t, pd)
+	assert.Equal(t, []row{
+		{values: []int64{2}, attributes: 1},
+		{values: []int64{2}, attributes: 1},
+		{values: []int64{1}, attributes: 1},
+		{values: []int64{1}, attributes: 1},
+	}, rows(after))
 }
 
 func TestBrokenEntriesAreLookedAtOnce(t *testing.T) {
