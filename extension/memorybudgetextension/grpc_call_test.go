@@ -6,7 +6,6 @@ package memorybudgetextension
 import (
 	"bytes"
 	"context"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -126,17 +125,6 @@ func TestGRPCHeaders(t *testing.T) {
 // longer is a time that no test waits for: a shutdown that waits for a stalled client takes longer.
 const longer = time.Hour
 
-// sendRaw sends text on a connection that stays open until the test ends.
-func (r *running) sendRaw(t *testing.T, address, text string) net.Conn {
-	t.Helper()
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	_, err = c.Write([]byte(text))
-	require.NoError(t, err)
-	return c
-}
-
 // TestShutdownWithStalledClients: no client that stops sending keeps the receiver from shutting down.
 func TestShutdownWithStalledClients(t *testing.T) {
 	const post = "POST /v1/logs HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n"
@@ -158,9 +146,9 @@ func TestShutdownWithStalledClients(t *testing.T) {
 			require.NoError(t, r.Ready())
 			switch {
 			case !stalled.grpc:
-				r.sendRaw(t, r.http, stalled.text)
+				dialRaw(t, r.http, stalled.text)
 			case stalled.text != "":
-				r.sendRaw(t, r.grpc, stalled.text)
+				dialRaw(t, r.grpc, stalled.text)
 			default:
 				rawStream(t, r.grpc, 1, 1)
 			}

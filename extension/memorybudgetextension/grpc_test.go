@@ -4,6 +4,7 @@
 package memorybudgetextension
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -79,10 +80,7 @@ func TestGRPC(t *testing.T) {
 func TestGRPCRefusals(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 32, "max_inflated_mib": 8, "wait": "10ms"}, consumertest.NewNop())
 	connection := r.dial(t)
-	empty := make([]byte, 2<<20)
-	for i := 0; i < len(empty); i += 2 {
-		empty[i] = 0x0a
-	}
+	empty := bytes.Repeat([]byte{0x0a, 0}, 1<<20) // a million resources
 	for name, test := range map[string]struct {
 		compression string
 		body        []byte
@@ -133,10 +131,7 @@ func TestGRPCExhausted(t *testing.T) {
 func TestGRPCAtOnce(t *testing.T) {
 	const limit = 32
 	r := run(t, map[string]any{"limit_mib": limit}, consumertest.NewNop())
-	resources := make([]byte, 64<<10) // 32 thousand resources, 5 MiB
-	for i := 0; i < len(resources); i += 2 {
-		resources[i] = 0x0a
-	}
+	resources := bytes.Repeat([]byte{0x0a, 0}, 32<<10) // 5 MiB
 	text := marshaled(t, records(1, 4<<20))
 	var group sync.WaitGroup
 	var answered atomic.Int64
@@ -185,15 +180,11 @@ func rawStream(t *testing.T, address string, sends, frame int) {
 // rawHeader opens a stream and sends its header.
 func rawHeader(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	t.Helper()
-	var dialer net.Dialer
-	connection, err := dialer.DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = connection.Close() })
-	_, err = io.WriteString(connection, http2.ClientPreface)
-	require.NoError(t, err)
+	connection := dialRaw(t, address, http2.ClientPreface)
 	framer := http2.NewFramer(connection, connection)
 	require.NoError(t, framer.WriteSettings())
-	var headers headerBlock
+	var headers bytes.Buffer
+	encoder := hpack.NewEncoder(&headers)
 	for _, field := range [][2]string{
 		{":method", "POST"},
 		{":scheme", "http"},
@@ -202,9 +193,9 @@ func rawHeader(t *testing.T, address string) (net.Conn, *http2.Framer) {
 		{"content-type", "application/grpc"},
 		{"te", "trailers"},
 	} {
-		headers.add(field[0], field[1])
+		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
 	}
-	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers.bytes(), EndHeaders: true}))
+	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers.Bytes(), EndHeaders: true}))
 	go func() { _, _ = io.Copy(io.Discard, connection) }() // The windows are wide enough.
 	return connection, framer
 }
@@ -225,23 +216,6 @@ func TestGRPCUnreadBuffers(t *testing.T) {
 	}
 	r.requireFree(t)
 }
-
-type headerBlock struct{ buffer writeBuffer }
-
-type writeBuffer []byte
-
-func (b *writeBuffer) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
-}
-
-func (h *headerBlock) add(name, value string) {
-	if err := hpack.NewEncoder(&h.buffer).WriteField(hpack.HeaderField{Name: name, Value: value}); err != nil {
-		panic(err)
-	}
-}
-
-func (h *headerBlock) bytes() []byte { return h.buffer }
 
 // TestGRPCStalled: 64 streams that send 2 MiB and then stop neither block other requests nor exceed the limit of arriving
 // requests.
@@ -290,15 +264,4 @@ func TestGRPCTooSlow(t *testing.T) {
 		used, _ := r.budget.Used()
 		return used == 0
 	}, time.Minute, 10*time.Millisecond)
-}
-
-// TestGRPCClients: clients of this process can still receive compressed messages.
-func TestGRPCClients(t *testing.T) {
-	r := run(t, nil, consumertest.NewNop())
-	connection := r.dial(t)
-	for _, compression := range []string{"gzip", "zstd", "snappy"} {
-		answer, err := plogotlp.NewGRPCClient(connection).Export(t.Context(), records(1, 1), grpc.UseCompressor(compression))
-		require.NoError(t, err, compression)
-		assert.Zero(t, answer.PartialSuccess().RejectedLogRecords())
-	}
 }

@@ -73,8 +73,10 @@ func TestReservation(t *testing.T) {
 		"HTTP": func(r *running) func(body []byte) {
 			return func(body []byte) { require.Equal(t, 200, r.post(t, protoType, "", body).code) }
 		},
-		"gRPC":      func(r *running) func(body []byte) { return r.sender(t, "") },
-		"gRPC zstd": func(r *running) func(body []byte) { return r.sender(t, "zstd") },
+		"gRPC": func(r *running) func(body []byte) {
+			connection := r.dial(t)
+			return func(body []byte) { require.NoError(t, send(t.Context(), connection, body, "zstd")) }
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var reserved int64
@@ -95,13 +97,6 @@ func TestReservation(t *testing.T) {
 			r.requireFree(t)
 		})
 	}
-}
-
-// sender returns a function that sends requests on one connection of gRPC.
-func (r *running) sender(t *testing.T, encoding string) func(body []byte) {
-	t.Helper()
-	connection := r.dial(t)
-	return func(body []byte) { require.NoError(t, send(t.Context(), connection, body, encoding)) }
 }
 
 // nestedValue returns a log record whose body is a string within this many lists.
@@ -174,14 +169,8 @@ func TestHTTPExhausted(t *testing.T) {
 // stall opens a connection, announces a body of 16 MiB, sends only sends bytes of it, and waits.
 func stall(t *testing.T, address string, sends int) net.Conn {
 	t.Helper()
-	var dialer net.Dialer
-	connection, err := dialer.DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = connection.Close() })
-	_, err = fmt.Fprintf(connection, "POST /v1/logs HTTP/1.1\r\nHost: h\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", protoType, 16<<20)
-	require.NoError(t, err)
-	_, err = io.Copy(connection, bytes.NewReader(make([]byte, sends)))
-	_ = err // The server may have closed the connection.
+	connection := dialRaw(t, address, fmt.Sprintf("POST /v1/logs HTTP/1.1\r\nHost: h\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", protoType, 16<<20))
+	_, _ = connection.Write(make([]byte, sends)) // The server may have closed the connection.
 	return connection
 }
 

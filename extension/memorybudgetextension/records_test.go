@@ -23,7 +23,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
@@ -69,8 +68,7 @@ func deepStack(depth, samples int) pprofile.Profiles {
 
 func plainRecord(t *testing.T, pd pprofile.Profiles) []byte {
 	t.Helper()
-	plain := must.Get((&pprofile.ProtoMarshaler{}).MarshalProfiles(pd))(t)
-	return plain
+	return must.Get((&pprofile.ProtoMarshaler{}).MarshalProfiles(pd))(t)
 }
 
 // TestRecord: a record is compressed, and is read as it was. So is a record that is not compressed.
@@ -97,12 +95,12 @@ func TestRecordReservation(t *testing.T) {
 	}
 	used, _ := m.budget.Used()
 	assert.Greater(t, used, int64(10_000*16), "the list has so many bytes")
+	_, found, err := m.budget.Message(t.Context(), pd)
+	require.NoError(t, err)
+	assert.Equal(t, used, found.Bytes(), "the next consumers find it")
+	found.Release()
 	runtime.KeepAlive(pd)
-	assert.Eventually(t, func() bool {
-		runtime.GC()
-		used, _ := m.budget.Used()
-		return used == 0
-	}, memorytest.Slowdown*10*time.Second, 10*time.Millisecond)
+	m.requireFree(t)
 }
 
 // TestRecordsWait: a record that does not fit beside others waits until they were consumed, and is never refused.
@@ -155,6 +153,5 @@ func TestRefusedRecords(t *testing.T) {
 	for reason, count := range map[string]int64{"too_large": 8, "too_deep": 2, "malformed": 1} {
 		assert.Equal(t, count, sumOf(metric, reason), reason)
 	}
-	used, _ := m.budget.Used()
-	assert.Zero(t, used)
+	m.requireFree(t)
 }

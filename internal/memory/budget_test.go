@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -221,31 +220,10 @@ func TestMessage(t *testing.T) {
 	assert.Zero(t, used)
 }
 
-// TestHandOver: a message that was handed over has its reservation until it is garbage.
-func TestHandOver(t *testing.T) {
-	b := New(100_000, 0)
-	func() {
-		r := must.Get(b.Reserve(t.Context(), 10_000))(t)
-		pd := pprofile.NewProfiles()
-		b.HandOver(pd, r)
-		_, found, err := b.Message(t.Context(), pd)
-		require.NoError(t, err)
-		assert.Same(t, r, found)
-		found.Release()
-		used, _ := b.Used()
-		assert.Equal(t, int64(10_000), used)
-	}()
-	assert.Eventually(t, func() bool {
-		runtime.GC()
-		used, _ := b.Used()
-		return used == 0
-	}, time.Minute, time.Millisecond)
-}
-
-// TestNil: a nil reservation has no limit.
+// TestNil: before its start a component has no budget, and then its reservations are nil. Nothing is limited.
 func TestNil(t *testing.T) {
-	none := FromContext(t.Context())
-	require.NoError(t, none.Grow(t.Context(), 1<<60))
+	none := must.Get((*Budget)(nil).Reserve(t.Context(), 1<<60))(t)
+	require.NoError(t, none.Grow(t.Context(), 1<<61))
 	assert.Zero(t, none.Bytes())
 	assert.Nil(t, none.Split(1))
 	none.Retain().Release()
@@ -307,15 +285,6 @@ func TestCount(t *testing.T) {
 func TestProcessMemory(t *testing.T) {
 	assert.Greater(t, processMemory(), int64(64<<20))
 	assert.Equal(t, processMemory()/100*DefaultPercentage, PartOfProcess(DefaultPercentage))
-}
-
-// TestNoBudget: before its start a component has no budget, and then nothing is limited.
-func TestNoBudget(t *testing.T) {
-	var b *Budget
-	r := must.Get(b.Reserve(t.Context(), 1<<60))(t)
-	require.NoError(t, r.Split(10).Join(r).Grow(t.Context(), 1<<61))
-	assert.Zero(t, r.Bytes())
-	r.Release()
 }
 
 // TestCanceled: the error of work whose context has ended says so, and why.
