@@ -23,13 +23,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
@@ -108,22 +106,6 @@ func TestGRPCRefusals(t *testing.T) {
 	for reason, count := range map[string]int64{"malformed": 3, "too_deep": 2, "too_large": 5} {
 		assert.Equal(t, count, r.refusals(t, reason), reason)
 	}
-}
-
-func TestGRPCExhausted(t *testing.T) {
-	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
-	connection := r.dial(t)
-	all := budgettest.Hold(t, r.MemoryBudget(), r.MemoryBudget().Size())
-	for _, compression := range []string{"", "gzip"} {
-		err := send(t.Context(), connection, marshaled(t, records(1, 1)), compression)
-		found := status.Convert(err)
-		require.Equal(t, codes.Unavailable, found.Code(), found.Message())
-		require.Len(t, found.Details(), 1)
-		assert.Equal(t, retryAfter, found.Details()[0].(*errdetails.RetryInfo).RetryDelay.AsDuration())
-	}
-	all.Release()
-	require.NoError(t, send(t.Context(), connection, marshaled(t, records(1, 1)), ""))
-	r.requireFree(t)
 }
 
 // TestGRPCAtOnce sends 64 decompression bombs of each format at once. Each waits for memory, and gets a retryable error if it

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,8 +22,10 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -154,15 +155,23 @@ func TestHTTPRefusals(t *testing.T) {
 	}
 }
 
-// TestHTTPExhausted: a request gets a retryable error while others hold the whole budget.
-func TestHTTPExhausted(t *testing.T) {
+// TestExhausted: a request gets a retryable error while others hold the whole budget.
+func TestExhausted(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
-	all := budgettest.Hold(t, r.MemoryBudget(), r.MemoryBudget().Size())
-	answer := r.post(t, protoType, "", marshaled(t, records(1, 1)))
+	connection, body := r.dial(t), marshaled(t, records(1, 1))
+	all := budgettest.Hold(t, r.budget, r.budget.Size())
+	answer := r.post(t, protoType, "", body)
 	assert.Equal(t, 503, answer.code)
 	assert.Equal(t, "1", answer.Get("Retry-After"))
+	for _, compression := range []string{"", "gzip"} {
+		found := status.Convert(send(t.Context(), connection, body, compression))
+		require.Equal(t, codes.Unavailable, found.Code(), found.Message())
+		require.Len(t, found.Details(), 1)
+		assert.Equal(t, retryAfter, found.Details()[0].(*errdetails.RetryInfo).RetryDelay.AsDuration())
+	}
 	all.Release()
-	assert.Equal(t, 200, r.post(t, protoType, "", marshaled(t, records(1, 1))).code)
+	assert.Equal(t, 200, r.post(t, protoType, "", body).code)
+	require.NoError(t, send(t.Context(), connection, body, ""))
 	r.requireFree(t)
 }
 
@@ -178,18 +187,7 @@ func stall(t *testing.T, address string, sends int) net.Conn {
 // requests.
 func TestHTTPStalled(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 64}, consumertest.NewNop())
-	var group, watching sync.WaitGroup
-	var watched atomic.Bool
-	watching.Go(func() {
-		for !watched.Load() {
-			if used, _ := r.budget.Used(); !assert.LessOrEqual(t, used, r.budget.Size()) {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-	})
-	defer watching.Wait()
-	defer watched.Store(true)
+	var group sync.WaitGroup
 	for range 64 {
 		group.Go(func() { stall(t, r.http, 2<<20) })
 	}
@@ -200,6 +198,8 @@ func TestHTTPStalled(t *testing.T) {
 		require.Equal(t, 200, answer.code, string(answer.body))
 	}
 	assert.Less(t, time.Since(begin), memorytest.Slowdown*5*time.Second)
+	_, peak := r.budget.Used()
+	assert.LessOrEqual(t, peak, r.budget.Size())
 	assert.Eventually(t, func() bool { return r.refusals(t, "exhausted") > 0 }, memorytest.Slowdown*5*time.Second, time.Millisecond)
 }
 

@@ -127,52 +127,33 @@ func TestStalledEnds(t *testing.T) {
 	})
 }
 
-// TestProgressIsKept: a large request whose body arrives is not ended within maxArrivalTime; the one that waits gets its memory afterwards.
+// TestProgressIsKept: a large request whose body arrives is not ended within maxArrivalTime, also if it has waited for memory; the one that
+// waits gets its memory afterwards.
 func TestProgressIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(1<<20, maxArrivalTime)
-		body, result := arrive(t, b, 700<<10)
-		body.begin()
-		waited := make(chan error, 1)
-		go func() {
-			r, err := b.Reserve(t.Context(), 600<<10)
-			r.Release()
-			waited <- err
-		}()
-		piece := strings.Repeat("x", 32<<10)
-		for range 18 {
-			time.Sleep(100 * time.Millisecond)
-			body.pieces <- piece
-		}
-		close(body.pieces)
-		require.NoError(t, <-result)
-		require.NoError(t, <-waited)
-	})
-}
-
-// TestWaitIsNoStall: a large request that has waited for memory is not ended for that time when it gets it, although another one waits.
-func TestWaitIsNoStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(1<<20, maxArrivalTime)
-		held := must.Get(b.Reserve(t.Context(), 700<<10))(t)
-		body, result := arrive(t, b, 700<<10)
-		body.begin()
-		waited := make(chan error, 1)
-		go func() {
-			r, err := b.Reserve(t.Context(), 600<<10)
-			r.Release()
-			waited <- err
-		}()
-		time.Sleep(time.Second)
-		held.Release()
-		for range 5 {
-			time.Sleep(stallTime / 2)
-			body.pieces <- strings.Repeat("x", progressBytes)
-		}
-		close(body.pieces)
-		require.NoError(t, <-result)
-		require.NoError(t, <-waited)
-	})
+	for _, wait := range []time.Duration{0, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			b := New(1<<20, maxArrivalTime)
+			held := must.Get(b.Reserve(t.Context(), 700<<10))(t)
+			body, result := arrive(t, b, 700<<10)
+			body.begin()
+			waited := make(chan error, 1)
+			go func() {
+				r, err := b.Reserve(t.Context(), 600<<10)
+				r.Release()
+				waited <- err
+			}()
+			time.Sleep(wait)
+			held.Release()
+			piece := strings.Repeat("x", 32<<10)
+			for range 18 {
+				time.Sleep(100 * time.Millisecond)
+				body.pieces <- piece
+			}
+			close(body.pieces)
+			require.NoError(t, <-result)
+			require.NoError(t, <-waited)
+		})
+	}
 }
 
 // TestLateEnds: a request whose body arrives, but never ends, is ended after maxArrivalTime when another one waits.
