@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otelpprof/otelpprof/test/tools/digits"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // listener is what a body is sent to.
@@ -210,6 +210,9 @@ func readBodyRows(t *testing.T) (rows []bodyRow) {
 	return rows
 }
 
+// english groups the digits of numbers.
+var english = message.NewPrinter(language.English)
+
 // targetTable has a row for all bodies that go to the same listener.
 func targetTable(rows []bodyRow) string {
 	targets := map[string][]bodyRow{}
@@ -227,7 +230,7 @@ func targetTable(rows []bodyRow) string {
 		for _, r := range targets[to] {
 			all.wireBytes, all.small, all.big = max(all.wireBytes, r.wireBytes), max(all.small, r.small), max(all.big, r.big)
 		}
-		fmt.Fprintf(&out, "| %s | %d | %s | %d MiB | %d MiB |\n", to, len(targets[to]), digits.Group(int64(all.wireBytes)), all.small, all.big)
+		fmt.Fprintf(&out, "| %s | %d | %s | %d MiB | %d MiB |\n", to, len(targets[to]), english.Sprint(all.wireBytes), all.small, all.big)
 	}
 	return out.String()
 }

@@ -182,7 +182,7 @@ func (u *underFaults) observe(t *testing.T) {
 	u.resident = max(u.resident, process.Peak)
 	u.cpu += process.CPU
 	l := life{begin: u.begin, asked: time.Now()}
-	l.counts = readRefusals(t, get(t, "http://"+u.Metrics+"/metrics"))
+	l.counts = readRefusals(t, get(t, "http://"+u.metrics+"/metrics"))
 	l.answered = time.Now()
 	u.lives = append(u.lives, l)
 }

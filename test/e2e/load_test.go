@@ -5,7 +5,10 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,14 +22,81 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
+// loadedConfig is a gateway with all receivers and a queue on disk. It answers after a profile is in the queue.
+const loadedConfig = `yaml:
+receivers:
+  pprof:
+    server:
+      endpoint: %s
+  otlp:
+    protocols:
+      grpc:
+        endpoint: %s
+        max_recv_msg_size_mib: 64
+  splunk_log_profile:
+    protocols:
+      http:
+        endpoint: %s
+processors:
+  memory_limiter:
+    check_interval: 100ms
+    limit_mib: %d
+    spike_limit_mib: %d
+  profile_deduplicator:
+exporters:
+  otlp_grpc:
+    endpoint: %s
+    # A destination that shares a busy machine takes its time; what is given up is sent again, which makes it no faster.
+    timeout: 1m
+    tls:
+      insecure: true
+    sending_queue:
+      storage: file_storage
+      sizer: bytes
+      queue_size: 1000000000
+    retry_on_failure:
+      initial_interval: 50ms
+      max_interval: 500ms
+      max_elapsed_time: 0
+extensions:
+  file_storage:
+    directory: %s
+    create_directory: true
+  health_check:
+    endpoint: %s
+service:
+  extensions: [file_storage, health_check]
+  pipelines:
+    profiles:
+      receivers: [pprof, otlp, splunk_log_profile]
+      processors: [memory_limiter, profile_deduplicator]
+      exporters: [otlp_grpc]
+  telemetry:
+    metrics:
+      readers:
+        - pull:
+            exporter:
+              prometheus:
+                host: 127.0.0.1
+                port: %s
+                without_scope_info: true
+                without_type_suffix: true
+                without_units: true
+`
+
 // loaded is a gateway with a queue on disk that can be killed and started again, between senders and a destination.
 type loaded struct {
-	*load.Gateway
+	load.Targets
+	// metrics and health are the addresses of its metrics and of health_check. They stay the same when it is restarted.
+	metrics, health string
+	configs         []string
+
 	running     *gateway.Gateway
 	uploads     *load.Uploads
 	destination *otlpsink.Sink
@@ -69,12 +139,28 @@ func (l *loaded) read(t *testing.T, read func(root string) (*load.Uploads, error
 // prepare says where the gateway sends to.
 func (l *loaded) prepare(t *testing.T, destination string, more ...string) {
 	t.Helper()
-	binary := gatewaytest.Binary(t)
-	var err error
-	l.Gateway, err = load.NewGateway(t.Context(), load.GatewayOptions{
-		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: l.memoryMiB, More: more, Environment: l.environment, Gates: l.gates,
-	})
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 5))(t)
+	_, metricsPort, err := net.SplitHostPort(addresses[4])
 	require.NoError(t, err)
+	l.Targets = load.Targets{Pprof: addresses[0], OTLP: addresses[1], Splunk: addresses[2]}
+	l.health, l.metrics = addresses[3], addresses[4]
+	l.configs = append([]string{fmt.Sprintf(loadedConfig, addresses[0], addresses[1], addresses[2], l.memoryMiB, l.memoryMiB/5,
+		destination, l.queue, addresses[3], metricsPort)}, more...)
+}
+
+// run starts the gateway. It is killed when ctx ends. While the gateway is down, another process can use its address for a moment to
+// find free ports. Then run tries again.
+func (l *loaded) run(ctx context.Context, t *testing.T) (running *gateway.Gateway, err error) {
+	t.Helper()
+	options := gateway.Options{
+		Binary: gatewaytest.Binary(t), Configs: l.configs, HealthURL: "http://" + l.health, Environment: l.environment, Gates: l.gates,
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Second) {
+		running, err = gateway.Start(ctx, options)
+		if err == nil || !strings.Contains(err.Error(), "address already in use") || time.Now().After(end) {
+			return running, err
+		}
+	}
 }
 
 // away lets the destination refuse everything for now, back lets it take everything.
@@ -94,7 +180,7 @@ func (l *loaded) start(t *testing.T) {
 	t.Helper()
 	// The test's own context ends before its cleanups run, and would kill the process.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	g, err := l.Start(ctx)
+	g, err := l.run(ctx, t)
 	if err != nil {
 		cancel()
 		require.NoError(t, err)

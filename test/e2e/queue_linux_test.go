@@ -104,7 +104,7 @@ func requireNoStart(t *testing.T, l *loaded, why string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	_, err := l.Start(ctx)
+	_, err := l.run(ctx, t)
 	require.ErrorContains(t, err, "it ended by itself")
 	require.ErrorContains(t, err, why)
 }

@@ -14,7 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/test/tools/digits"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // The targets of profile_view: the time of an answer, that of all that the page of the heap asks for, and the memory of a fleet.
@@ -158,7 +159,9 @@ func duration(nanoseconds float64) string {
 }
 
 // thousands formats a whole number with groups of digits.
-func thousands(value float64) string { return digits.Group(int64(math.Round(value))) }
+func thousands(value float64) string {
+	return message.NewPrinter(language.English).Sprint(int64(math.Round(value)))
+}
 
 // memoryTarget is the maximum memory of a batch, as a multiple of the memory of the messages in it.
 const memoryTarget = 1.5

@@ -38,12 +38,12 @@ func main() {
 	binary := flag.String("binary", "_build/otelcol-pprof", "the built distribution")
 	splunk := flag.Bool("splunk", false, "show what Splunk's agents send")
 	flag.Parse()
-	run, ended := showUploads, "Each file has the uploaded profile."
+	show, ended := showUploads, "Each file has the uploaded profile."
 	if *splunk {
-		run, ended = showSplunk, "Each file has the profile of its agent."
+		show, ended = showSplunk, "Each file has the profile of its agent."
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	err := run(ctx, *binary)
+	err := show(ctx, *binary)
 	cancel()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -52,48 +52,52 @@ func main() {
 	fmt.Println("\n" + ended)
 }
 
-func showUploads(ctx context.Context, binary string) (err error) {
+// run runs the gateway on free loopback ports while show sends to it. Its files are below a temporary directory. places are those in the
+// configuration of the addresses, the first of which is that of health_check.
+func run(ctx context.Context, binary, config string, places []string, show func(directory string, addresses []string) error) (err error) {
 	directory, err := os.MkdirTemp("", "otelpprof-demo-")
 	if err != nil {
 		return fmt.Errorf("cannot make a directory for the files: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
 
-	addresses, err := gateway.FreeAddresses(ctx, 5)
+	addresses, err := gateway.FreeAddresses(ctx, len(places)+1)
 	if err != nil {
 		return err
 	}
-	process, err := gateway.Start(ctx, gateway.Options{
-		Binary:    binary,
-		Configs:   append([]string{"config/demo.yaml"}, overrides(directory, addresses)...),
-		HealthURL: "http://" + addresses[1],
-	})
-	if err != nil {
-		return err
-	}
-	fmt.Printf("The gateway runs as process %d and accepts pprof at http://%s/v1/pprof\n", process.PID(), addresses[0])
-	defer func() { err = errors.Join(err, process.Stop(20*time.Second)) }()
-
-	if err := uploadAll(ctx, addresses[0], directory); err != nil {
-		return fmt.Errorf("%w\nThe log of the gateway:\n%s", err, process.Log())
-	}
-	if err := showServed(ctx, addresses[4]); err != nil {
-		return err
-	}
-	return showTop(ctx, directory)
-}
-
-// overrides replaces fixed places in config/demo.yaml: the directory of the files, and the addresses of the servers.
-func overrides(directory string, addresses []string) []string {
-	_, metricsPort, _ := net.SplitHostPort(addresses[3])
-	return []string{
+	_, metricsPort, _ := net.SplitHostPort(addresses[len(places)])
+	configs := []string{
+		config,
 		"yaml:exporters::pprof::file::directory: " + directory,
-		"yaml:receivers::pprof::server::endpoint: " + addresses[0],
-		"yaml:exporters::profile_view::endpoint: " + addresses[4],
-		"yaml:extensions::health_check::endpoint: " + addresses[1],
-		"yaml:extensions::zpages::endpoint: " + addresses[2],
 		"yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: " + metricsPort + "}}}}]",
 	}
+	for i, place := range places {
+		configs = append(configs, "yaml:"+place+"::endpoint: "+addresses[i])
+	}
+	process, err := gateway.Start(ctx, gateway.Options{Binary: binary, Configs: configs, HealthURL: "http://" + addresses[0]})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, process.Stop(20*time.Second)) }()
+	fmt.Printf("The gateway runs as process %d\n", process.PID())
+	if err := show(directory, addresses); err != nil {
+		return fmt.Errorf("%w\nThe log of the gateway:\n%s", err, process.Log())
+	}
+	return nil
+}
+
+func showUploads(ctx context.Context, binary string) error {
+	places := []string{"extensions::health_check", "receivers::pprof::server", "exporters::profile_view", "extensions::zpages"}
+	return run(ctx, binary, "config/demo.yaml", places, func(directory string, addresses []string) error {
+		fmt.Printf("It accepts pprof at http://%s/v1/pprof\n", addresses[1])
+		if err := uploadAll(ctx, addresses[1], directory); err != nil {
+			return err
+		}
+		if err := showServed(ctx, addresses[2]); err != nil {
+			return err
+		}
+		return showTop(ctx, directory)
+	})
 }
 
 // showTop prints the functions of the CPU profile.
@@ -129,15 +133,20 @@ const maxAnswer = 16 << 20
 // showServed requests the list of profiles, an image of the CPU profile, and the profile, which must equal the
 // upload.
 func showServed(ctx context.Context, address string) error {
-	list, err := waitForList(ctx, address, "demo-cpu")
+	var list []byte
+	err := wait(ctx, "the service demo-cpu in the list", func() (found bool, err error) {
+		list, err = send(ctx, http.MethodGet, "http://"+address+"/profiles", nil)
+		return bytes.Contains(list, []byte("demo-cpu")), err
+	})
 	if err != nil {
 		return err
 	}
-	page, err := fetch(ctx, "http://"+address+"/download/svg?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds&query="+url.QueryEscape(`{service_name="demo-cpu"}`))
+	query := "type=process_cpu:cpu:nanoseconds:cpu:nanoseconds&query=" + url.QueryEscape(`{service_name="demo-cpu"}`)
+	page, err := send(ctx, http.MethodGet, "http://"+address+"/download/svg?"+query, nil)
 	if err != nil {
 		return err
 	}
-	served, err := fetch(ctx, "http://"+address+"/profiles/demo-cpu/cpu?window=1h")
+	served, err := send(ctx, http.MethodGet, "http://"+address+"/profiles/demo-cpu/cpu?window=1h", nil)
 	if err != nil {
 		return err
 	}
@@ -156,40 +165,40 @@ func showServed(ctx context.Context, address string) error {
 	return nil
 }
 
-// waitForList returns the list once it has a service. The exporter has its own queue.
-func waitForList(ctx context.Context, address, service string) ([]byte, error) {
+// wait waits until something is there. The exporters have queues of their own.
+func wait(ctx context.Context, what string, there func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
-		list, err := fetch(ctx, "http://"+address+"/profiles")
-		if err != nil || bytes.Contains(list, []byte(service)) {
-			return list, err
+		if found, err := there(); found || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("cannot find the service %s in the list: %w", service, ctx.Err())
+			return fmt.Errorf("cannot find %s: %w", what, ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// fetch returns an answer. Its status must be 200.
-func fetch(ctx context.Context, url string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+// send returns the answer to a request, which must be a success.
+func send(ctx context.Context, method, url string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a request: %w", err)
 	}
+	request.Header.Set("Content-Type", "application/x-protobuf")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("cannot fetch %s: %w", url, err)
+		return nil, fmt.Errorf("cannot send a request: %w", err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("cannot fetch %s: %w", url, err)
+		return nil, fmt.Errorf("cannot read the answer of %s: %w", url, err)
 	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("cannot fetch %s: %s: %.300s", url, response.Status, body)
+	if response.StatusCode/100 != 2 {
+		return nil, fmt.Errorf("%s is answered %s: %.300s", url, response.Status, answer)
 	}
-	return body, nil
+	return answer, nil
 }

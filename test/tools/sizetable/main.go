@@ -21,11 +21,15 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/test/tools/digits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
+
+// english groups the digits of numbers.
+var english = message.NewPrinter(language.English)
 
 func main() {
 	var out strings.Builder
@@ -152,14 +156,14 @@ which gRPC and ` + "`otlp_http`" + ` have; for ` + "`otlp_http`" + `, ` + "`comp
 	return nil
 }
 
-func levelRow(out *strings.Builder, name string, message []byte, all []compressor) error {
-	fmt.Fprintf(out, "| %s | %s |", name, digits.Group(int64(len(message))))
+func levelRow(out *strings.Builder, name string, content []byte, all []compressor) error {
+	fmt.Fprintf(out, "| %s | %s |", name, english.Sprint(len(content)))
 	for i := range all {
-		size, took, err := all[i].compress(message)
+		size, took, err := all[i].compress(content)
 		if err != nil {
 			return fmt.Errorf("cannot compress with %s: %w", all[i].name, err)
 		}
-		fmt.Fprintf(out, " %.0f %%, %.2f ms |", 100*float64(size)/float64(len(message)), float64(took)/float64(time.Millisecond))
+		fmt.Fprintf(out, " %.0f %%, %.2f ms |", 100*float64(size)/float64(len(content)), float64(took)/float64(time.Millisecond))
 	}
 	out.WriteString("\n")
 	return nil

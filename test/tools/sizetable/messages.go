@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/test/tools/digits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -104,7 +103,7 @@ func (r row) write(out *strings.Builder) {
 		if part.size == (sizes{}) || unchanged && part.name == "deduplicated" {
 			continue
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", title, part.name, digits.Group(int64(part.size.samples)),
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", title, part.name, english.Sprint(part.size.samples),
 			shareOf(part.size.plain, r.received.plain), shareOf(part.size.gzip, r.received.gzip))
 		title = ""
 	}
@@ -112,7 +111,7 @@ func (r row) write(out *strings.Builder) {
 
 // shareOf formats a number and its share of the whole.
 func shareOf(n, whole int) string {
-	return fmt.Sprintf("%s (%.0f %%)", digits.Group(int64(n)), 100*float64(n)/float64(whole))
+	return fmt.Sprintf("%s (%.0f %%)", english.Sprint(n), 100*float64(n)/float64(whole))
 }
 
 func messageSizes(out *strings.Builder, corpus, testdata string) error {
