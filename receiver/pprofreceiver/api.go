@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // api is one push API of a server: its paths, how a request is read, and the form of its answers.
@@ -57,8 +55,8 @@ func (s *server) newAPIs() []*api {
 
 // failure describes a refused request for its answer.
 type failure struct {
-	refusal.Answer
-	class refusal.Class
+	answer
+	class refusalClass
 	text  string
 }
 
@@ -66,7 +64,7 @@ type failure struct {
 func succeedEmpty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 
 // failText writes the text of an error.
-func failText(w http.ResponseWriter, _ *http.Request, f failure) { http.Error(w, f.text, f.Status) }
+func failText(w http.ResponseWriter, _ *http.Request, f failure) { http.Error(w, f.text, f.status) }
 
 // succeedOK answers 200 without a body. Some clients treat 204 as a failure.
 func succeedOK(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }

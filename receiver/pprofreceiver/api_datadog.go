@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -39,7 +37,7 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	case err != nil:
 		return err
 	case !isForm:
-		return refusal.New(refusal.UnknownFormat, "Content-Type %.64q is not supported, only multipart/form-data is", r.Header.Get("Content-Type"))
+		return newRefusal(unknownFormat, "Content-Type %.64q is not supported, only multipart/form-data is", r.Header.Get("Content-Type"))
 	}
 	if err := checkEncoding(r, body); err != nil {
 		return err
@@ -85,7 +83,7 @@ func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u u
 				return err
 			}
 			err = fields.setField(part.name, string(part.content))
-		case strings.HasSuffix(name, format.SuffixPprof), strings.HasSuffix(name, format.SuffixJFR):
+		case strings.HasSuffix(name, suffixPprof), strings.HasSuffix(name, suffixJFR):
 			u.profiles = append(u.profiles, part)
 		default:
 			u.ignored++
@@ -115,9 +113,9 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 		if name := profileNameOf(attachmentName(part)); name != "" {
 			ofPart.ProfileName = name
 		}
-		as := s.intake.formats.Container(s.pprof, format.SuffixPprof)
-		if strings.HasSuffix(attachmentName(part), format.SuffixJFR) {
-			as = s.intake.formats.JFR(nil, 0)
+		as := s.intake.formats.container(s.pprof, suffixPprof)
+		if strings.HasSuffix(attachmentName(part), suffixJFR) {
+			as = s.intake.formats.jfr(nil, 0)
 		}
 		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: as, content: part.content, source: ofPart, times: u.event.times}); err != nil {
 			return err
@@ -128,7 +126,7 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 
 // profileNameOf returns the name of the profile in an attachment. It omits the prefix delta-, which most profiles have.
 func profileNameOf(attachment string) string {
-	name := strings.TrimPrefix(strings.TrimSuffix(attachment, format.SuffixPprof), "delta-")
+	name := strings.TrimPrefix(strings.TrimSuffix(attachment, suffixPprof), "delta-")
 	if name == "auto" || name == "profile" || len(name) > maxLabelName {
 		return ""
 	}

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // maxEventBytes limits the event, which may hold a count for each endpoint of a program.
@@ -34,7 +32,7 @@ func parseEvent(text []byte) (datadogEvent, error) {
 		ProcessTags string    `json:"process_tags"`
 	}
 	if err := json.Unmarshal(text, &wire); err != nil {
-		return datadogEvent{}, refusal.New(refusal.Malformed, "cannot read the event: %w", err)
+		return datadogEvent{}, newRefusal(malformed, "cannot read the event: %w", err)
 	}
 	event := datadogEvent{times: times{start: wire.Start, end: wire.End}}
 	var err error
@@ -69,7 +67,7 @@ func (e *datadogEvent) setField(name, text string) (err error) {
 		return err
 	}
 	if err != nil {
-		return refusal.New(refusal.Malformed, "cannot read the field %s: %w", name, err)
+		return newRefusal(malformed, "cannot read the field %s: %w", name, err)
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 func TestParseEvent(t *testing.T) {
@@ -48,7 +47,7 @@ func TestBadEvent(t *testing.T) {
 		strings.Repeat(" ", maxEventBytes+1),
 	} {
 		_, err := parseEvent([]byte(text))
-		require.Equal(t, refusal.TooLarge, refusal.Of(err))
+		require.Equal(t, tooLarge, classOf(err))
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"math"
 	"mime"
 	"mime/multipart"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 const (
@@ -27,7 +25,7 @@ const (
 	readAhead = 4 << 10
 )
 
-var errPartHeader = refusal.New(refusal.TooLarge, "the header of a part of the form is larger than %d bytes", maxPartHeader)
+var errPartHeader = newRefusal(tooLarge, "the header of a part of the form is larger than %d bytes", maxPartHeader)
 
 // formPart is one field or file of a form.
 type formPart struct {
@@ -43,11 +41,11 @@ func formBoundary(contentType string) (boundary string, isForm bool, err error) 
 		return "", false, nil
 	}
 	if err != nil {
-		return "", true, refusal.New(refusal.Malformed, "cannot read the Content-Type of the form: %w", err)
+		return "", true, newRefusal(malformed, "cannot read the Content-Type of the form: %w", err)
 	}
 	boundary = parameters["boundary"]
 	if length := len(boundary); length == 0 || length > maxBoundary {
-		return "", true, refusal.New(refusal.Malformed, "the boundary of the form has %d characters, it must have 1 to %d", length, maxBoundary)
+		return "", true, newRefusal(malformed, "the boundary of the form has %d characters, it must have 1 to %d", length, maxBoundary)
 	}
 	return boundary, true, nil
 }
@@ -75,15 +73,15 @@ func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxPar
 			return errPartHeader
 		}
 		if err != nil {
-			return refusal.New(refusal.Malformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
+			return newRefusal(malformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
 		}
 		if number > maxParts {
-			return refusal.New(refusal.TooLarge, "the form has more than %d parts", maxParts)
+			return newRefusal(tooLarge, "the form has more than %d parts", maxParts)
 		}
 		from.left = math.MaxInt
 		content, err := readPart(part, body)
 		if err != nil {
-			return refusal.New(refusal.Malformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
+			return newRefusal(malformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
 		}
 		body = body[len(content):]
 		if err := read(formPart{name: part.FormName(), fileName: part.FileName(), content: content}); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -56,7 +55,7 @@ func checkLabel(name, value string) error {
 
 // labelsTooLarge returns the error for a description of profiles that exceeds a limit.
 func labelsTooLarge(format string, args ...any) error {
-	return refusal.New(refusal.TooLarge, "too large: "+format, args...)
+	return newRefusal(tooLarge, "too large: "+format, args...)
 }
 
 // validText returns text with invalid UTF-8 replaced by U+FFFD: OTLP requires UTF-8.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 func TestAppendLabel(t *testing.T) {
@@ -23,10 +21,10 @@ func TestAppendLabel(t *testing.T) {
 	require.Len(t, list, 2)
 	for _, one := range []label{{name: strings.Repeat("n", maxLabelName+1)}, {value: strings.Repeat("v", maxLabelValue+1)}} {
 		same, err := appendLabel(list, one.name, one.value)
-		require.Equal(t, refusal.TooLarge, refusal.Of(err))
+		require.Equal(t, tooLarge, classOf(err))
 		assert.Equal(t, list, same)
 		assert.Less(t, len(err.Error()), 200, "an error does not repeat what is too large")
 	}
 	_, err = appendLabel(make([]label, maxLabels), "a", "b")
-	require.Equal(t, refusal.TooLarge, refusal.Of(err))
+	require.Equal(t, tooLarge, classOf(err))
 }

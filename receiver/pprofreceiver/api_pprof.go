@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -29,7 +27,7 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 		return err
 	}
 	if mediaType(r) == typeForm {
-		return refusal.New(refusal.UnknownFormat, "a form is not supported here, only a profile as the body; /ingest takes forms of Pyroscope's clients")
+		return newRefusal(unknownFormat, "a form is not supported here, only a profile as the body; /ingest takes forms of Pyroscope's clients")
 	}
 	source, err := s.newSource(r)
 	if err != nil {
@@ -53,36 +51,36 @@ func checkParameters(query string) error {
 			err = configcheck.Parameter(name, queryParameters)
 		}
 		if err != nil {
-			return refusal.New(refusal.BadQuery, "%w", err)
+			return newRefusal(badQuery, "%w", err)
 		}
 	}
 	return nil
 }
 
 // queryFormat returns the format that the query names. If the values have no type, the query can name it, too.
-func (s *server) queryFormat(source *pprof.Source, query url.Values) (format.Format, error) {
+func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFormat, error) {
 	if named := query.Get(querySampleType); named != "" {
 		if err := checkLabel(querySampleType, named); err != nil {
 			return nil, err
 		}
 		sampleType, unit, found := strings.Cut(validText(named), "/")
 		if !found || sampleType == "" || unit == "" {
-			return nil, refusal.New(refusal.BadQuery, "%s %.64q is not a type and a unit, such as cpu/nanoseconds", querySampleType, named)
+			return nil, newRefusal(badQuery, "%s %.64q is not a type and a unit, such as cpu/nanoseconds", querySampleType, named)
 		}
 		source.SampleTypes = []pprof.ValueType{{Type: sampleType, Unit: unit}}
 	}
 	switch name := query.Get(queryFormat); name {
 	case "":
-		return s.intake.formats.Unnamed(s.pprof), nil
-	case format.NamePprof:
+		return s.intake.formats.unnamed(s.pprof), nil
+	case formatPprof:
 		return s.pprof, nil
-	case format.NameJFR:
-		return s.intake.formats.JFR(nil, 0), nil
+	case formatJFR:
+		return s.intake.formats.jfr(nil, 0), nil
 	default:
-		named, err := format.Find(name)
+		named, err := findFormat(name)
 		if err != nil {
 			return nil, err
 		}
-		return s.intake.formats.Text(named, 0), nil
+		return s.intake.formats.text(named, 0), nil
 	}
 }

@@ -9,15 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 )
 
 // ingestFormat returns the format of a request. The parameter format or the Content-Type names it. Without a name it is
 // pprof, unless the body looks like collapsed stacks, which are Pyroscope's default.
-func (s *server) ingestFormat(source *pprof.Source, app string, query url.Values, contentType string, body []byte) (format.Format, error) {
+func (s *server) ingestFormat(source *pprof.Source, app string, query url.Values, contentType string, body []byte) (payloadFormat, error) {
 	name := query.Get("format")
 	if name == "" {
 		// Pyroscope's clients used this before the parameter existed.
@@ -25,36 +23,36 @@ func (s *server) ingestFormat(source *pprof.Source, app string, query url.Values
 	}
 	isForm := strings.Contains(strings.ToLower(contentType), typeForm)
 	switch {
-	case name == format.NameJFR:
+	case name == formatJFR:
 		return s.recordingFormat(nil, query), nil
-	case name == format.NamePprof, name == "" && (isForm || !collapsed.IsText(body)):
+	case name == formatPprof, name == "" && (isForm || !collapsed.IsText(body)):
 		return s.pprof, nil
 	case name == "":
-		name = format.NameFolded
+		name = formatFolded
 	}
-	named, err := format.Find(name)
+	named, err := findFormat(name)
 	if err != nil {
 		return nil, err
 	}
 	if isForm {
-		return nil, refusal.New(refusal.UnknownFormat, "format %.32q is not supported in a form, only %q is", name, format.NamePprof)
+		return nil, newRefusal(unknownFormat, "format %.32q is not supported in a form, only %q is", name, formatPprof)
 	}
 	period := int64(0)
-	if named.TakesType {
+	if named.takesType {
 		if period, err = setFromCounts(source, app, query); err != nil {
 			return nil, err
 		}
 	}
-	return s.intake.formats.Text(named, period), nil
+	return s.intake.formats.text(named, period), nil
 }
 
 // recordingFormat returns the format of a recording with these labels. The query has the sample rate for recordings without one.
-func (s *server) recordingFormat(labels []byte, query url.Values) format.Format {
+func (s *server) recordingFormat(labels []byte, query url.Values) payloadFormat {
 	rate, err := strconv.ParseInt(query.Get("sampleRate"), 10, 64)
 	if err != nil || rate <= 0 || rate > int64(time.Second) {
 		rate = defaultSampleRate
 	}
-	return s.intake.formats.JFR(labels, time.Second/time.Duration(rate))
+	return s.intake.formats.jfr(labels, time.Second/time.Duration(rate))
 }
 
 // setFromCounts sets the type of values from the query, for formats without a type. If the name of the application ends
@@ -147,7 +145,7 @@ func parseCounts(app, units, sampleRate, aggregation string) (valueCounts, error
 	if !named {
 		both, known := byUnits[units]
 		if !known {
-			return valueCounts{}, refusal.New(refusal.BadQuery, "units %.64q is not known", units)
+			return valueCounts{}, newRefusal(badQuery, "units %.64q is not known", units)
 		}
 		counts = both[0]
 		if aggregation == aggregationAverage {
@@ -171,7 +169,7 @@ func parseRate(text string) (int64, error) {
 	rate, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil, rate < 0, rate > second:
-		return defaultSampleRate, refusal.New(refusal.BadQuery, "sampleRate %.64q is not a whole number of samples per second, up to %d", text, second)
+		return defaultSampleRate, newRefusal(badQuery, "sampleRate %.64q is not a whole number of samples per second, up to %d", text, second)
 	case rate == 0:
 		return defaultSampleRate, nil
 	default:

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -90,7 +89,7 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 		switch part.name {
 		case fieldProfile:
 			if found {
-				return refusal.New(refusal.Malformed, "the form has more than one field %q", fieldProfile)
+				return newRefusal(malformed, "the form has more than one field %q", fieldProfile)
 			}
 			profile, found = part.content, true
 		case fieldSampleTypes:
@@ -103,10 +102,10 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 			}
 			source.ProfileName = cmp.Or(name, source.ProfileName)
 		case fieldPrevious:
-			return refusal.New(refusal.UnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not supported, update the client", fieldPrevious)
+			return newRefusal(unknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not supported, update the client", fieldPrevious)
 		case fieldJFR:
 			if recording != nil {
-				return refusal.New(refusal.Malformed, "the form has more than one field %q", fieldJFR)
+				return newRefusal(malformed, "the form has more than one field %q", fieldJFR)
 			}
 			recording = part.content
 		case fieldLabels:
@@ -122,11 +121,11 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 	as := s.pprof
 	switch {
 	case found && recording != nil:
-		return refusal.New(refusal.Malformed, "the form has a field %q and a field %q", fieldProfile, fieldJFR)
+		return newRefusal(malformed, "the form has a field %q and a field %q", fieldProfile, fieldJFR)
 	case recording != nil:
 		as, profile = s.recordingFormat(labels, query), recording
 	case !found:
-		return refusal.New(refusal.Malformed, "the form has no field %q, nor %q", fieldProfile, fieldJFR)
+		return newRefusal(malformed, "the form has no field %q, nor %q", fieldProfile, fieldJFR)
 	}
 	return payloads.add(ctx, payload{format: as, content: profile, source: source, times: ingestTimes(query)})
 }
@@ -134,8 +133,8 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 // failIngest writes an error in Pyroscope's format: a code and a text. The status for profiles that cannot be parsed is
 // 422.
 func failIngest(w http.ResponseWriter, _ *http.Request, f failure) {
-	if f.class == refusal.Malformed {
-		f.Status = http.StatusUnprocessableEntity
+	if f.class == malformed {
+		f.status = http.StatusUnprocessableEntity
 	}
-	failJSON(w, f.Status, map[string]any{"code": f.Code.Name, "message": f.text})
+	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // parseName parses the parameter name, app{key=value,key=value}. Values are not quoted, so they cannot contain a comma.
@@ -19,7 +17,7 @@ func parseName(name string) (app string, labels []label, err error) {
 	app, list, labelled := strings.Cut(name, "{")
 	app = strings.TrimSpace(app)
 	if app == "" {
-		return "", nil, refusal.New(refusal.BadQuery, "name %.64q names no application, it must be app{key=value,...}", name)
+		return "", nil, newRefusal(badQuery, "name %.64q names no application, it must be app{key=value,...}", name)
 	}
 	if len(app) > maxLabelValue {
 		return "", nil, labelsTooLarge("bytes of the application's name: %d, the limit is %d", len(app), maxLabelValue)
@@ -30,7 +28,7 @@ func parseName(name string) (app string, labels []label, err error) {
 	}
 	list, closed := strings.CutSuffix(strings.TrimSpace(list), "}")
 	if !closed {
-		return "", nil, refusal.New(refusal.BadQuery, "name %.64q does not end with a closing brace", name)
+		return "", nil, newRefusal(badQuery, "name %.64q does not end with a closing brace", name)
 	}
 	for pair := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(pair) == "" {
@@ -39,7 +37,7 @@ func parseName(name string) (app string, labels []label, err error) {
 		key, value, found := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		if !found || key == "" {
-			return "", nil, refusal.New(refusal.BadQuery, "name %.64q: the label %.64q is not key=value", name, pair)
+			return "", nil, newRefusal(badQuery, "name %.64q: the label %.64q is not key=value", name, pair)
 		}
 		if labels, err = appendLabel(labels, key, strings.TrimSpace(value)); err != nil {
 			return "", nil, err
@@ -88,7 +86,7 @@ func displayedName(config []byte) (string, error) {
 	}
 	var types map[string]sampleType
 	if err := json.Unmarshal(config, &types); err != nil {
-		return "", refusal.New(refusal.Malformed, "cannot read sample_type_config: %w", err)
+		return "", newRefusal(malformed, "cannot read sample_type_config: %w", err)
 	}
 	name := ""
 	for _, key := range slices.Sorted(maps.Keys(types)) {

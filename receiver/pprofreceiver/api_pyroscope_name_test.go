@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 func TestParseName(t *testing.T) {
@@ -108,7 +107,7 @@ func TestDisplayedName(t *testing.T) {
 		require.ErrorContains(t, err, "cannot read sample_type_config", config)
 	}
 	_, err := displayedName(make([]byte, maxConfigBytes+1))
-	require.Equal(t, refusal.TooLarge, refusal.Of(err))
+	require.Equal(t, tooLarge, classOf(err))
 }
 
 // FuzzParameters parses a name, a time and a configuration. The parts of a valid name are complete.

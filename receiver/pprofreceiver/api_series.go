@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // series is a list of profiles with the same labels. Clients push several in one message: Pyroscope's PushRequest or Parca's
@@ -47,7 +46,7 @@ type seriesCollector struct {
 
 func (c *seriesCollector) begin() (*series, error) {
 	if len(c.series) == c.limit {
-		return nil, refusal.New(refusal.TooLarge, "message too large: more than %d series", c.limit)
+		return nil, newRefusal(tooLarge, "message too large: more than %d series", c.limit)
 	}
 	c.series = append(c.series, series{})
 	return &c.series[len(c.series)-1], nil
@@ -64,7 +63,7 @@ func (c *seriesCollector) addLabel(s *series, name, value string) (err error) {
 
 func (c *seriesCollector) addProfile(s *series, profile []byte) error {
 	if c.profiles == c.limit {
-		return refusal.New(refusal.TooLarge, "message too large: more than %d profiles", c.limit)
+		return newRefusal(tooLarge, "message too large: more than %d profiles", c.limit)
 	}
 	c.profiles++
 	s.profiles = append(s.profiles, profile)
@@ -72,8 +71,8 @@ func (c *seriesCollector) addProfile(s *series, profile []byte) error {
 }
 
 // errMalformedMessage is the error for a message that cannot be parsed. A scanner of JSON wraps it.
-var errMalformedMessage = refusal.New(refusal.Malformed, "malformed message")
+var errMalformedMessage = newRefusal(malformed, "malformed message")
 
 func malformedMessage(format string, args ...any) error {
-	return refusal.New(refusal.Malformed, "malformed message: "+format, args...)
+	return newRefusal(malformed, "malformed message: "+format, args...)
 }

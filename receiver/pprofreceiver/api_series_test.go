@@ -18,7 +18,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // maxSeries is the limit of series, and of profiles, in most tests.
@@ -155,7 +154,7 @@ func TestMalformedSeries(t *testing.T) {
 		if _, err := pushMessage.read(whole[:length], maxSeries, &meter.Meter{}); err == nil {
 			good++
 		} else {
-			require.Equal(t, refusal.Malformed, refusal.Of(err))
+			require.Equal(t, malformed, classOf(err))
 		}
 	}
 	// A message that ends at the end of a field is valid: three series, each followed by two fields.
@@ -168,7 +167,7 @@ func TestMalformedSeries(t *testing.T) {
 		{0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
 	} {
 		_, err := pushMessage.read(message, maxSeries, &meter.Meter{})
-		require.Equal(t, refusal.Malformed, refusal.Of(err))
+		require.Equal(t, malformed, classOf(err))
 	}
 	for _, text := range []string{
 		``, `[]`, `1`, `{`, `{"series":{}}`, `{"series":[1]}`, `{"series":[{"labels":{}}]}`, `{"series":[{"labels":[{"name":1}]}]}`,
@@ -178,7 +177,7 @@ func TestMalformedSeries(t *testing.T) {
 		`{"x":` + strings.Repeat("[", 101) + strings.Repeat("]", 101) + `}`, `{"x":]}`,
 	} {
 		_, err := pushMessage.readJSON([]byte(text), maxSeries, &meter.Meter{})
-		require.Equal(t, refusal.Malformed, refusal.Of(err), text)
+		require.Equal(t, malformed, classOf(err), text)
 	}
 }
 
@@ -194,9 +193,9 @@ func TestSeriesTooLarge(t *testing.T) {
 	} {
 		for _, m := range kinds {
 			_, err := m.read(m.write(series), maxSeries, &meter.Meter{})
-			require.Equal(t, refusal.TooLarge, refusal.Of(err), name)
+			require.Equal(t, tooLarge, classOf(err), name)
 			_, err = m.readJSON(m.writeJSON(t, series), maxSeries, &meter.Meter{})
-			require.Equal(t, refusal.TooLarge, refusal.Of(err), name)
+			require.Equal(t, tooLarge, classOf(err), name)
 		}
 	}
 	_, err := pushMessage.read(pushMessage.write([]series{{labels: long(maxLabelValue)}}), maxSeries, &meter.Meter{})
@@ -209,9 +208,9 @@ func TestManySeriesCostLittle(t *testing.T) {
 	text := []byte(`{"series":[` + strings.Repeat("{},", 1_000_000) + `{}]}`)
 	assert.Less(t, testing.AllocsPerRun(3, func() {
 		_, err := pushMessage.read(wire, maxSeries, &meter.Meter{})
-		require.Equal(t, refusal.TooLarge, refusal.Of(err))
+		require.Equal(t, tooLarge, classOf(err))
 		_, err = pushMessage.readJSON(text, maxSeries, &meter.Meter{})
-		require.Equal(t, refusal.TooLarge, refusal.Of(err))
+		require.Equal(t, tooLarge, classOf(err))
 	}), 200.0)
 }
 
@@ -234,9 +233,9 @@ func TestSeriesJSONCostsLittle(t *testing.T) {
 			assert.Less(t, memorytest.Allocated(func() { series, err = pushMessage.readJSON(message, maxSeries, &meter.Meter{}) }), int64(64<<10))
 			switch name {
 			case "nesting":
-				require.Equal(t, refusal.Malformed, refusal.Of(err))
+				require.Equal(t, malformed, classOf(err))
 			case "label":
-				require.Equal(t, refusal.TooLarge, refusal.Of(err))
+				require.Equal(t, tooLarge, classOf(err))
 			case "profile":
 				require.NoError(t, err)
 				assert.Equal(t, strings.Repeat("ABC", size/4), string(series[0].profiles[0]))

@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -82,17 +81,17 @@ func (s *server) message(r *http.Request, m *requestMemory, body []byte) ([]byte
 	case typeGRPC, typeGRPCProto:
 		return s.grpcMessage(r, m, body)
 	default:
-		return nil, refusal.New(refusal.UnknownFormat, "Content-Type %.64q is not supported, only %s, %s and %s are",
+		return nil, newRefusal(unknownFormat, "Content-Type %.64q is not supported, only %s, %s and %s are",
 			r.Header.Get("Content-Type"), typeProto, typeJSON, typeGRPC)
 	}
 }
 
 func (s *server) grpcMessage(r *http.Request, m *requestMemory, body []byte) ([]byte, error) {
 	if r.ProtoMajor < 2 {
-		return nil, refusal.New(refusal.UnknownFormat, "gRPC needs HTTP/2")
+		return nil, newRefusal(unknownFormat, "gRPC needs HTTP/2")
 	}
 	if len(body) < grpcPrefix || uint64(binary.BigEndian.Uint32(body[1:])) != uint64(len(body)-grpcPrefix) {
-		return nil, refusal.New(refusal.Malformed, "the body is not one message of gRPC")
+		return nil, newRefusal(malformed, "the body is not one message of gRPC")
 	}
 	message := body[grpcPrefix:]
 	encoding := strings.ToLower(r.Header.Get("Grpc-Encoding"))
@@ -100,11 +99,11 @@ func (s *server) grpcMessage(r *http.Request, m *requestMemory, body []byte) ([]
 	case body[0] == 0:
 		return message, nil
 	case body[0] != 1:
-		return nil, refusal.New(refusal.Malformed, "the message has the flag %d, it must be 0 or 1", body[0])
+		return nil, newRefusal(malformed, "the message has the flag %d, it must be 0 or 1", body[0])
 	case encoding != "gzip" && encoding != "zstd":
-		return nil, refusal.New(refusal.UnknownEncoding, "grpc-encoding %.16q is not supported, only gzip and zstd are", encoding)
+		return nil, newRefusal(unknownEncoding, "grpc-encoding %.16q is not supported, only gzip and zstd are", encoding)
 	case inflate.Plain(message):
-		return nil, refusal.New(refusal.Malformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
+		return nil, newRefusal(malformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
 	}
 	return m.inflate(message, s.intake.limits.InflatedBytes)
 }
@@ -144,16 +143,16 @@ func failCall(w http.ResponseWriter, r *http.Request, f failure) {
 		failGRPC(w, f)
 		return
 	}
-	if f.class == refusal.UnknownFormat {
+	if f.class == unknownFormat {
 		w.Header().Set("Accept-Post", typeProto+", "+typeJSON+", "+typeGRPC)
 	}
-	failJSON(w, f.Status, map[string]any{"code": f.Code.Name, "message": f.text})
+	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
 }
 
 // failGRPC writes a response with only trailers.
 func failGRPC(w http.ResponseWriter, f failure) {
 	w.Header().Set("Content-Type", typeGRPC)
-	setGRPCStatus(w.Header(), "", f.Code.Number, f.text)
+	setGRPCStatus(w.Header(), "", f.code.number, f.text)
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -194,5 +193,5 @@ func failParca(w http.ResponseWriter, r *http.Request, f failure) {
 		failCall(w, r, f)
 		return
 	}
-	failJSON(w, f.Status, map[string]any{"code": f.Code.Number, "message": f.text, "details": []any{}})
+	failJSON(w, f.status, map[string]any{"code": f.code.number, "message": f.text, "details": []any{}})
 }

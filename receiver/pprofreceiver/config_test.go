@@ -17,8 +17,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -145,8 +143,10 @@ func TestReadmeSnippets(t *testing.T) {
 // TestReadmeNamesEveryFormat: the README has each format that a request can name.
 func TestReadmeNamesEveryFormat(t *testing.T) {
 	text := configtest.Readme(t)
-	for _, name := range format.Names() {
-		assert.Contains(t, text, "`"+name+"`")
+	for _, format := range namedFormats {
+		for _, name := range format.names {
+			assert.Contains(t, text, "`"+name+"`")
+		}
 	}
 }
 
@@ -184,12 +184,12 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 // TestReadmeNamesEveryAnswer: the table of answers has a row for each class.
 func TestReadmeNamesEveryAnswer(t *testing.T) {
 	text := configtest.Readme(t)
-	for _, answer := range refusal.Answers {
-		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\|[^|]*\| %d[^|]*\| .%s. \|`, answer.Status, answer.Reason))
-		assert.True(t, row.MatchString(text), "no row of %s", answer.Reason)
-		if answer.Retryable {
-			again := regexp.MustCompile(fmt.Sprintf(`%d, .Retry-After. \| .%s. \| yes`, answer.Status, answer.Reason))
-			assert.True(t, again.MatchString(text), "%s may be sent again", answer.Reason)
+	for _, answer := range answers {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\|[^|]*\| %d[^|]*\| .%s. \|`, answer.status, answer.reason))
+		assert.True(t, row.MatchString(text), "no row of %s", answer.reason)
+		if answer.retryable {
+			again := regexp.MustCompile(fmt.Sprintf(`%d, .Retry-After. \| .%s. \| yes`, answer.status, answer.reason))
+			assert.True(t, again.MatchString(text), "%s may be sent again", answer.reason)
 		}
 	}
 }

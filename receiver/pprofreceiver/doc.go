@@ -10,9 +10,9 @@
 // one message. All batches share the intake.
 //
 // The name of a file begins with what it belongs to: config_ has the options, api_ the push APIs, server_ the HTTP server that serves
-// them, fetch_ the sections that fetch, and intake_ what all payloads pass. internal/format has the payload formats, and
-// internal/refusal the classes of errors with their answers.
+// them, fetch_ the sections that fetch, format_ the payload formats, and intake_ what all payloads pass. refusal.go has the classes of
+// errors with their answers.
 //
 // To add a push API, add a file with its read function, a row in server.newAPIs, and a field in [APIsConfig]. To add a payload format,
-// add a file to internal/format, and set it in the [payload] of the APIs that accept it.
+// add a file format_, and set it in the [payload] of the APIs that accept it.
 package pprofreceiver // import "github.com/otelpprof/otelpprof/receiver/pprofreceiver"

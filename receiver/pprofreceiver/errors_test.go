@@ -29,7 +29,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -74,8 +73,8 @@ func TestClassify(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
-				got := refusal.Answers[refusal.Of(err)]
-				assert.Equal(t, []any{c.status, c.reason, c.code, c.retryable}, []any{got.Status, got.Reason, got.Code.Name, got.Retryable})
+				got := answers[classOf(err)]
+				assert.Equal(t, []any{c.status, c.reason, c.code, c.retryable}, []any{got.status, got.reason, got.code.name, got.retryable})
 				assert.False(t, c.retryable && isAboutContent(err), "a file is read again after a retryable error")
 			}
 		})
@@ -96,11 +95,11 @@ func apiNames() []string {
 // TestAnswersAreComplete compares the answers with the reasons in metadata.yaml.
 func TestAnswersAreComplete(t *testing.T) {
 	var reasons, kinds []string
-	for class, answer := range refusal.Answers {
-		assert.GreaterOrEqual(t, answer.Status, 400, "class %d", class)
-		comeAgain := answer.Status == http.StatusServiceUnavailable || answer.Status == http.StatusTooManyRequests
-		assert.Equal(t, comeAgain, answer.Retryable, answer.Reason)
-		reasons = append(reasons, answer.Reason)
+	for class, answer := range answers {
+		assert.GreaterOrEqual(t, answer.status, 400, "class %d", class)
+		comeAgain := answer.status == http.StatusServiceUnavailable || answer.status == http.StatusTooManyRequests
+		assert.Equal(t, comeAgain, answer.retryable, answer.reason)
+		reasons = append(reasons, answer.reason)
 	}
 	for _, repair := range repairKinds {
 		kinds = append(kinds, repair.kind)
@@ -117,11 +116,11 @@ func TestAnswersAreComplete(t *testing.T) {
 	assert.ElementsMatch(t, promised.Attributes["kind"].Enum, kinds)
 	assert.ElementsMatch(t, promised.Attributes["api"].Enum, apiNames())
 	outcomes := []string{outcomeOK, outcomeBaseline, outcomeUnreachable, outcomeBadAnswer, outcomeProfilerBusy}
-	for _, class := range []refusal.Class{
-		refusal.TooLarge, refusal.Malformed, refusal.NotPprof, refusal.Busy, refusal.Memory, refusal.ConsumerUnavailable, refusal.ConsumerRejected, refusal.Aborted,
-		refusal.Internal,
+	for _, class := range []refusalClass{
+		tooLarge, malformed, notPprof, busy, outOfMemory, consumerUnavailable, consumerRejected, aborted,
+		internalError,
 	} {
-		outcomes = append(outcomes, refusal.Answers[class].Reason)
+		outcomes = append(outcomes, answers[class].reason)
 	}
 	assert.ElementsMatch(t, promised.Attributes["outcome"].Enum, outcomes)
 }

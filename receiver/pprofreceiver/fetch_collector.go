@@ -13,8 +13,6 @@ import (
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.uber.org/zap"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -25,7 +23,7 @@ type collector struct {
 	metrics *apiMetrics
 	obs     *receiverhelper.ObsReport
 	log     *zap.Logger
-	format  format.Format
+	format  payloadFormat
 	// remembered is how many counters all trackers have.
 	remembered atomic.Int64
 }
@@ -38,7 +36,7 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 		return nil, err
 	}
 	return &collector{
-		scheduler: newScheduler(), in: in, metrics: newAPIMetrics(in.metrics, name), obs: obs, log: set.Logger, format: in.formats.Pprof(false, ""),
+		scheduler: newScheduler(), in: in, metrics: newAPIMetrics(in.metrics, name), obs: obs, log: set.Logger, format: in.formats.pprof(false, ""),
 	}, nil
 }
 
@@ -137,7 +135,7 @@ func (c *collector) remember(t *tracker) error {
 	if b := c.in.budget; b != nil && more > 0 && total > b.Size()/rememberedPart/counterBytes {
 		c.remembered.Add(-more)
 		t.discard()
-		return refusal.New(refusal.Memory, "its %d counters are too many beside %d others: to subtract them from the next ones, counters may have half of the "+
+		return newRefusal(outOfMemory, "its %d counters are too many beside %d others: to subtract them from the next ones, counters may have half of the "+
 			"memory budget of %d bytes, %d bytes each", counters, total-counters, b.Size(), counterBytes)
 	}
 	t.remembered, t.sum = counters, &c.remembered

@@ -16,8 +16,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 const (
@@ -48,7 +46,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 	if err != nil {
 		return nil, err
 	}
-	c.format = in.formats.Pprof(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
+	c.format = in.formats.pprof(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
 	return &files{
 		collector: c, cfg: cfg, id: set.ID,
 		missing: map[string]time.Time{},
@@ -123,8 +121,8 @@ func (f *files) process(ctx context.Context, path string) error {
 
 // isAboutContent reports whether the content of the file caused the error, and not reading it or the next consumer.
 func isAboutContent(err error) bool {
-	switch refusal.Of(err) {
-	case refusal.Malformed, refusal.NotPprof, refusal.UnknownFormat, refusal.TooLarge, refusal.ConsumerRejected:
+	switch classOf(err) {
+	case malformed, notPprof, unknownFormat, tooLarge, consumerRejected:
 		return true
 	default:
 		return false
@@ -138,7 +136,7 @@ var errChanging = errors.New("the file is changing")
 func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	limit := int64(f.in.limits.InflatedBytes)
 	if mark.Size > limit {
-		return refusal.New(refusal.TooLarge, "the file has %d bytes, limits.inflated_bytes is %d", mark.Size, limit)
+		return newRefusal(tooLarge, "the file has %d bytes, limits.inflated_bytes is %d", mark.Size, limit)
 	}
 	file, err := os.Open(path) //nolint:gosec // the configuration names it
 	if err != nil {

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // round reads all new files, and counts each of them.
@@ -47,7 +45,7 @@ func (f *files) round(ctx context.Context) error {
 			if err := f.process(ctx, path); err != nil {
 				failed = err
 				// The other files would fail for the same reason. The next round retries all of them.
-				stopped = stopped || ctx.Err() != nil || refusal.Of(err) == refusal.ConsumerUnavailable
+				stopped = stopped || ctx.Err() != nil || classOf(err) == consumerUnavailable
 			}
 		})
 	}

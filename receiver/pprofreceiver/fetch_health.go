@@ -14,8 +14,6 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.uber.org/zap"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 const (
@@ -123,7 +121,7 @@ func (h *health) report(fails bool) {
 	componentstatus.ReportStatus(h.host, componentstatus.NewEvent(status, options...))
 }
 
-// The outcomes of a fetch, in addition to the reasons of [refusal.Answers].
+// The outcomes of a fetch, in addition to the reasons of [answers].
 const (
 	outcomeOK           = "ok"
 	outcomeBaseline     = "baseline"
@@ -152,5 +150,5 @@ func outcomeOf(err error) string {
 	if own, ok := errors.AsType[*fetchError](err); ok {
 		return own.outcome
 	}
-	return refusal.Answers[refusal.Of(err)].Reason
+	return answers[classOf(err)].reason
 }

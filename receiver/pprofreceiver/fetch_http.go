@@ -18,8 +18,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/printable"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 const (
@@ -49,12 +47,12 @@ func (s *scrape) get(ctx context.Context, target string, m *requestMemory) ([]by
 	limit := s.cfg.MaxResponseSize
 	body, err := m.read(ctx, io.LimitReader(response.Body, limit+1), response.ContentLength)
 	switch {
-	case err != nil && refusal.Of(err) != refusal.Internal:
+	case err != nil && classOf(err) != internalError:
 		return nil, err
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, failFetch(outcomeUnreachable, "cannot read the answer: %w", err)
 	case int64(len(body)) > limit:
-		return nil, refusal.New(refusal.TooLarge, "the answer is larger than max_response_size, %d bytes", limit)
+		return nil, newRefusal(tooLarge, "the answer is larger than max_response_size, %d bytes", limit)
 	case response.StatusCode != http.StatusOK:
 		return nil, failFetch(outcomeBadAnswer, "status %d%s", response.StatusCode, quote(body))
 	case len(body) == 0:
@@ -69,7 +67,7 @@ func checkContent(contentType string, body []byte) error {
 	if err != nil {
 		mediaType = contentType
 	}
-	if !inflate.Plain(body) || !format.IsPage(body) && !strings.HasPrefix(mediaType, "text/") {
+	if !inflate.Plain(body) || !isPage(body) && !strings.HasPrefix(mediaType, "text/") {
 		return nil
 	}
 	return failFetch(outcomeBadAnswer, "it is %s, not a profile%s (a parameter debug makes Go answer with text)",

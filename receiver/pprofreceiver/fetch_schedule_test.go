@@ -20,7 +20,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // newTestScheduler returns a scheduler of a section that has started.
@@ -196,7 +195,7 @@ func TestRemember(t *testing.T) {
 	c, err := newCollector(nopSettings(), in, nameScrape, "http")
 	require.NoError(t, err)
 	apply := func(one *tracker, samples int) error {
-		message, _, err := in.formats.Pprof(false, "")(plain(t, cpuProfile(samples)), in.newSource())
+		message, _, err := in.formats.pprof(false, "")(plain(t, cpuProfile(samples)), in.newSource())
 		require.NoError(t, err)
 		one.discard()
 		one.next.memory, err = b.Reserve(t.Context(), 6*counterBytes)
@@ -215,7 +214,7 @@ func TestRemember(t *testing.T) {
 
 	err = apply(&second, 3)
 	require.ErrorContains(t, err, "its 6 counters are too many beside 6 others")
-	assert.Equal(t, refusal.Memory, refusal.Of(err))
+	assert.Equal(t, outOfMemory, classOf(err))
 	assert.EqualValues(t, 10*counterBytes, used(b), "what was known stays")
 	assert.EqualValues(t, 10, c.remembered.Load())
 

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/httpclient"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -134,7 +133,7 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outco
 		defer release()
 		m.leave = release
 	case <-ctx.Done():
-		return "", refusal.New(refusal.Busy, "%d other profiles are being processed: %w", cap(s.slots), ctx.Err())
+		return "", newRefusal(busy, "%d other profiles are being processed: %w", cap(s.slots), ctx.Err())
 	}
 	return s.deliver(ctx, j.profile.Delta, differences, body, s.source(j), m)
 }

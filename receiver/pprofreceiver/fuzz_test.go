@@ -17,7 +17,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -58,8 +57,8 @@ func fuzzAPI(f *testing.F, path string) {
 
 // inTable reports whether an answer has this status.
 func inTable(status int) bool {
-	for _, answer := range &refusal.Answers {
-		if answer.Status == status {
+	for _, answer := range &answers {
+		if answer.status == status {
 			return true
 		}
 	}

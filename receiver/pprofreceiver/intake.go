@@ -21,16 +21,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // intake is shared by all sections of the receiver. It translates payloads, counts them, and passes them to the next
 // consumer.
 type intake struct {
-	formats *format.Formats
+	formats *formats
 	limits  LimitsConfig
 	next    xconsumer.Profiles
 	metrics *metadata.TelemetryBuilder
@@ -55,7 +53,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 		return nil, err
 	}
 	return &intake{
-		formats:     format.New(cfg.decodeOptions(), cfg.KeepGeneratedNames, set.Logger),
+		formats:     newFormats(cfg.decodeOptions(), cfg.KeepGeneratedNames, set.Logger),
 		limits:      cfg.Limits,
 		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
 		metrics:     metrics,
@@ -84,14 +82,14 @@ func (in *intake) newSource() pprof.Source {
 
 // payload is one payload of a request or fetch, with its description.
 type payload struct {
-	format  format.Format
+	format  payloadFormat
 	content []byte
 	source  pprof.Source
 	// times applies if the payload has no times.
 	times times
 }
 
-// translate translates one payload and counts it. The error has a class, see [refusal.Of].
+// translate translates one payload and counts it. The error has a class, see [classOf].
 func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload, m *requestMemory) (pprofile.Profiles, pprof.DecodeStats, error) {
 	start := time.Now()
 	m.Clear() // Another payload may have needed too much.
@@ -99,7 +97,7 @@ func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload,
 	profiles, stats, err := p.format(p.content, p.source)
 	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
 	if err != nil {
-		err = format.RefuseForeign(stats.Begin, err)
+		err = refuseForeign(stats.Begin, err)
 	}
 	return profiles, stats, err
 }
@@ -107,7 +105,7 @@ func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload,
 // consume passes profiles to the next consumer.
 func (in *intake) consume(ctx context.Context, profiles pprofile.Profiles) error {
 	if in.closed.Load() {
-		return refusal.New(refusal.Busy, "the receiver is shutting down")
+		return newRefusal(busy, "the receiver is shutting down")
 	}
 	if err := in.next.ConsumeProfiles(ctx, profiles); err != nil {
 		return consumerError(ctx, err)
@@ -119,15 +117,15 @@ func (in *intake) consume(ctx context.Context, profiles pprofile.Profiles) error
 func consumerError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return refusal.New(refusal.Aborted, "the client canceled the request before the answer: %w", err)
+		return newRefusal(aborted, "the client canceled the request before the answer: %w", err)
 	case errors.Is(err, memory.ErrExhausted):
-		return refusal.New(refusal.Memory, "%w", err)
-	case joinederrors.IsPermanent(err) && refusal.IsAny(err, memory.ErrTooLarge, inflate.ErrTooLarge):
-		return refusal.New(refusal.TooLarge, "%w", err)
+		return newRefusal(outOfMemory, "%w", err)
+	case joinederrors.IsPermanent(err) && isAny(err, memory.ErrTooLarge, inflate.ErrTooLarge):
+		return newRefusal(tooLarge, "%w", err)
 	case joinederrors.IsPermanent(err):
-		return refusal.New(refusal.ConsumerRejected, "%w", err)
+		return newRefusal(consumerRejected, "%w", err)
 	default:
-		return refusal.New(refusal.ConsumerUnavailable, "%w", err)
+		return newRefusal(consumerUnavailable, "%w", err)
 	}
 }
 

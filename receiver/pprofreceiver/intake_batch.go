@@ -16,7 +16,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -82,10 +81,10 @@ func (b *batch) add(ctx context.Context, p payload) error {
 // whole batch.
 func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	if count, limit := len(b.stats)+len(b.refused), b.in.limits.Payloads; count == limit {
-		return refusal.New(refusal.TooLarge, "more than limits.payloads, %d, in one request", limit)
+		return newRefusal(tooLarge, "more than limits.payloads, %d, in one request", limit)
 	}
 	err := b.add(ctx, p)
-	if class := refusal.Of(err); err != nil && (class == refusal.Memory || class == refusal.Aborted) {
+	if class := classOf(err); err != nil && (class == outOfMemory || class == aborted) {
 		return err // The payload is not the cause.
 	}
 	if err != nil {
@@ -94,18 +93,18 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 			b.overBudget++ // Nearly all of the budget was in use until then.
 		}
 		if b.overBudget > wasteFactor {
-			return refusal.New(refusal.TooLarge, "%d profiles of the request need more than the memory budget, the limit is %d: %w", b.overBudget, wasteFactor, err)
+			return newRefusal(tooLarge, "%d profiles of the request need more than the memory budget, the limit is %d: %w", b.overBudget, wasteFactor, err)
 		}
 		if limit := wasteFactor * int64(b.in.limits.InflatedBytes); int64(b.wasted) > limit {
-			return refusal.New(refusal.TooLarge, "the refused profiles of the request inflate to %d bytes, the limit is %d: %w", b.wasted, limit, err)
+			return newRefusal(tooLarge, "the refused profiles of the request inflate to %d bytes, the limit is %d: %w", b.wasted, limit, err)
 		}
 		return nil
 	}
 	if limit := b.in.limits.InflatedBytes; b.inflated > limit {
-		return refusal.New(refusal.TooLarge, "the profiles of the request inflate to more than limits.inflated_bytes, %d", limit)
+		return newRefusal(tooLarge, "the profiles of the request inflate to more than limits.inflated_bytes, %d", limit)
 	}
 	if limit := b.in.limits.Samples; b.samples > limit {
-		return refusal.New(refusal.TooLarge, "the profiles of the request make more samples than limits.samples, %d", limit)
+		return newRefusal(tooLarge, "the profiles of the request make more samples than limits.samples, %d", limit)
 	}
 	return nil
 }
@@ -167,14 +166,14 @@ func (b *batch) refusal(ctx context.Context) error {
 	if len(b.stats) > 0 {
 		text.WriteString(", the others are accepted")
 		for _, err := range b.refused {
-			b.metrics.payloadRefused(ctx, refusal.Of(err))
+			b.metrics.payloadRefused(ctx, classOf(err))
 		}
 	}
 	for i, err := range b.refused[:min(len(b.refused), maxNamedRefusals)] {
 		text.WriteString([]string{": ", "; "}[min(i, 1)])
 		text.WriteString(err.Error())
 	}
-	err := refusal.New(refusal.Of(b.refused[0]), "%s", text.String())
+	err := newRefusal(classOf(b.refused[0]), "%s", text.String())
 	if len(b.stats) > 0 {
 		return &partialError{err}
 	}

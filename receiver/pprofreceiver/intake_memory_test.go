@@ -19,7 +19,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 func used(b *memory.Budget) int64 {
@@ -56,7 +55,7 @@ func TestReserveWhileGone(t *testing.T) {
 	m, err := (&intake{budget: b}).begin(ctx, 0, func() {})
 	require.NoError(t, err)
 	time.AfterFunc(time.Millisecond, cancel)
-	assert.Equal(t, refusal.Aborted, refusal.Of(m.Need(50_000)))
+	assert.Equal(t, aborted, classOf(m.Need(50_000)))
 }
 
 // TestScrapedMemory: fetched profiles reserve memory like requests. The counters of a delta are reserved until the

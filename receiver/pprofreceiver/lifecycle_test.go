@@ -114,7 +114,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	defer m.end()
 	late := in.newBatch(newAPIMetrics(in.metrics, "pprof"), m)
-	require.NoError(t, late.add(t.Context(), payload{format: in.formats.Pprof(false, ""), content: plain(t, cpuProfile(1)), source: in.newSource()}))
+	require.NoError(t, late.add(t.Context(), payload{format: in.formats.pprof(false, ""), content: plain(t, cpuProfile(1)), source: in.newSource()}))
 	_, err = late.deliver(t.Context())
 	require.ErrorContains(t, err, "shutting down")
 	assert.Empty(t, r.sink.all())

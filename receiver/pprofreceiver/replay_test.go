@@ -22,7 +22,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // capture returns the recorded bytes of a request.
@@ -162,21 +161,21 @@ func TestFormParts(t *testing.T) {
 func TestFormRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want refusal.Class
+		want refusalClass
 		says string
 	}{
-		"nothing":           {want: refusal.Malformed, says: `boundary "b"`},
-		"another boundary":  {text: "--c\n\n1\n--c--", want: refusal.Malformed, says: `boundary "b"`},
-		"truncated content": {text: "--b\nContent-Disposition: form-data; name=profile\n\n1", want: refusal.Malformed, says: `part 1 of the form, "profile"`},
-		"truncated header":  {text: "--b\nContent-Disposition: form-data", want: refusal.Malformed, says: "part 1"},
-		"no header line":    {text: "--b\nnonsense\n\n1\n--b--", want: refusal.Malformed, says: "part 1"},
-		"long header":       {text: "--b\n\n1\n--b\nX: " + strings.Repeat("x", 3*maxPartHeader) + "\n\n1\n--b--", want: refusal.TooLarge, says: "the header of a part of the form is larger than 8192 bytes"},
-		"many parts":        {text: strings.Repeat("--b\n\n1\n", 11) + "--b--", want: refusal.TooLarge, says: "more than 10 parts"},
+		"nothing":           {want: malformed, says: `boundary "b"`},
+		"another boundary":  {text: "--c\n\n1\n--c--", want: malformed, says: `boundary "b"`},
+		"truncated content": {text: "--b\nContent-Disposition: form-data; name=profile\n\n1", want: malformed, says: `part 1 of the form, "profile"`},
+		"truncated header":  {text: "--b\nContent-Disposition: form-data", want: malformed, says: "part 1"},
+		"no header line":    {text: "--b\nnonsense\n\n1\n--b--", want: malformed, says: "part 1"},
+		"long header":       {text: "--b\n\n1\n--b\nX: " + strings.Repeat("x", 3*maxPartHeader) + "\n\n1\n--b--", want: tooLarge, says: "the header of a part of the form is larger than 8192 bytes"},
+		"many parts":        {text: strings.Repeat("--b\n\n1\n", 11) + "--b--", want: tooLarge, says: "more than 10 parts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := formParts(t, []byte(strings.ReplaceAll(c.text, "\n", "\r\n")), 10)
 			require.ErrorContains(t, err, c.says)
-			assert.Equal(t, c.want, refusal.Of(err))
+			assert.Equal(t, c.want, classOf(err))
 		})
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/connections"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/format"
 )
 
 // server accepts profiles over HTTP. This file starts and stops it, server_handler.go handles requests, and api.go lists the APIs.
@@ -29,7 +28,7 @@ type server struct {
 	// encodings are the allowed values of Content-Encoding.
 	encodings map[string]bool
 	// pprof is the format of the payloads.
-	pprof  format.Format
+	pprof  payloadFormat
 	byPath map[string]*api
 	// unknown answers requests to unknown paths.
 	unknown *api
@@ -58,7 +57,7 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		limiter:   newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, concurrencyWait),
 		headers:   headerAttributes(cfg.ResourceHeaders),
 		encodings: allowedEncodings(cfg.HTTP.CompressionAlgorithms),
-		pprof:     in.formats.Pprof(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
+		pprof:     in.formats.pprof(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
 		byPath:    map[string]*api{},
 		unknown:   &api{name: nameUnknown, metrics: newAPIMetrics(in.metrics, nameUnknown), fail: failUnknown},
 	}

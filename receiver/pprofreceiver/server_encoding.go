@@ -18,7 +18,6 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // encodings maps the names in compression_algorithms to values of Content-Encoding.
@@ -27,11 +26,8 @@ var encodings = map[string][]string{
 	"zlib": {"zlib"}, "deflate": {"deflate"}, "lz4": {"lz4"}, "snappy": {"snappy"}, "x-snappy-framed": {"x-snappy-framed"},
 }
 
-// decoderBytes is the memory of a decoder without its result. lz4 uses two blocks of up to 8 MiB.
-const (
-	decoderBytes    = 256 << 10
-	lz4DecoderBytes = 16 << 20
-)
+// decoderBytes is the memory of a decoder other than lz4, without its result.
+const decoderBytes = 256 << 10
 
 const snappyFrames = "\xff\x06\x00\x00sNaPpY"
 
@@ -52,7 +48,7 @@ func (s *server) checkAllowed(header http.Header) error {
 	encoding := foldEncoding(header.Values("Content-Encoding"))
 	header.Set("Content-Encoding", encoding)
 	if !s.encodings[encoding] {
-		return refusal.New(refusal.UnknownEncoding, "unsupported Content-Encoding: %.64s", encoding)
+		return newRefusal(unknownEncoding, "unsupported Content-Encoding: %.64s", encoding)
 	}
 	return nil
 }
@@ -76,7 +72,7 @@ func (s *server) decode(r *http.Request, m *requestMemory, body []byte) (decoded
 	defer func() {
 		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
-			err = refusal.New(refusal.Malformed, "cannot read the body: %v", cause)
+			err = newRefusal(malformed, "cannot read the body: %v", cause)
 		}
 	}()
 	var from io.Reader
@@ -141,13 +137,13 @@ func (s *server) decodeSnappy(r *http.Request, m *requestMemory, body []byte) ([
 
 // undecodable returns the error for an error of a decoder or of its memory.
 func undecodable(err error) error {
-	return refusal.New(refusal.MalformedUnless(err), "cannot read the body: %w", err)
+	return newRefusal(malformedUnless(err), "cannot read the body: %w", err)
 }
 
 // checkEncoding refuses a body that does not have the Content-Encoding of the header.
 func checkEncoding(r *http.Request, body []byte) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" && inflate.Plain(body) {
-		return refusal.New(refusal.Malformed, "Content-Encoding is %.16q, but the body does not have it", encoding)
+		return newRefusal(malformed, "Content-Encoding is %.16q, but the body does not have it", encoding)
 	}
 	return nil
 }
@@ -157,23 +153,23 @@ func bodyError(err error) error {
 	if tooMany, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return bodyTooLarge(tooMany.Limit)
 	}
-	if refusal.Of(err) != refusal.Internal {
+	if classOf(err) != internalError {
 		return err
 	}
 	broken, network := errors.AsType[net.Error](err)
 	switch {
 	case network && broken.Timeout():
-		return refusal.New(refusal.TooSlow, "the body did not arrive within read_timeout: %w", err)
+		return newRefusal(tooSlow, "the body did not arrive within read_timeout: %w", err)
 	case errors.Is(err, io.EOF):
-		return refusal.New(refusal.Malformed, "the body is empty")
+		return newRefusal(malformed, "the body is empty")
 	case network, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
-		return refusal.New(refusal.Aborted, "the body ended early: %w", err)
+		return newRefusal(aborted, "the body ended early: %w", err)
 	default:
 		// All other errors come from the chunked transfer coding.
-		return refusal.New(refusal.Malformed, "cannot read the body: %w", err)
+		return newRefusal(malformed, "cannot read the body: %w", err)
 	}
 }
 
 func bodyTooLarge(limit int64) error {
-	return refusal.New(refusal.TooLarge, "the body is larger than max_request_body_size, %d bytes", limit)
+	return newRefusal(tooLarge, "the body is larger than max_request_body_size, %d bytes", limit)
 }

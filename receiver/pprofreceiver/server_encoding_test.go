@@ -18,7 +18,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // encoders are the encodings that the APIs do not decode themselves.
@@ -141,7 +140,7 @@ func FuzzDecode(f *testing.F) {
 		request.Header.Set("Content-Encoding", encoding)
 		decoded, err := (&server{cfg: &cfg}).decode(request, m, bytes.Clone(body))
 		if err != nil {
-			require.Contains(t, []refusal.Class{refusal.Malformed, refusal.TooLarge}, refusal.Of(err), err)
+			require.Contains(t, []refusalClass{malformed, tooLarge}, classOf(err), err)
 			return
 		}
 		if encoders[encoding] != nil {

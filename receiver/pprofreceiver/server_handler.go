@@ -19,7 +19,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -39,7 +38,7 @@ func (s *server) handler() http.Handler {
 	}
 	known := strings.Join(paths, ", ")
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, s.unknown, refusal.New(refusal.UnknownPath, "unknown path %.256q, there are: %s", r.URL.Path, known))
+		s.refuse(w, r, s.unknown, newRefusal(unknownPath, "unknown path %.256q, there are: %s", r.URL.Path, known))
 	})
 	return mux
 }
@@ -73,7 +72,7 @@ func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, one *api) {
 func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Request, one *api) (samples int, err error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return 0, refusal.New(refusal.WrongMethod, "method %.16s not allowed, supported: [POST]", r.Method)
+		return 0, newRefusal(wrongMethod, "method %.16s not allowed, supported: [POST]", r.Method)
 	}
 	if err := s.checkAllowed(r.Header); err != nil {
 		return 0, err
@@ -168,22 +167,22 @@ func (s *server) shutdownError(err error) error {
 	if err == nil || s.stopping.Err() == nil {
 		return err
 	}
-	if class := refusal.Of(err); class == refusal.TooSlow || class == refusal.Aborted {
-		return refusal.New(refusal.Busy, "the receiver is shutting down: %w", err)
+	if class := classOf(err); class == tooSlow || class == aborted {
+		return newRefusal(busy, "the receiver is shutting down: %w", err)
 	}
 	return err
 }
 
 // refuse counts the error of a request and answers with it.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err error) {
-	class := refusal.Of(err)
-	f := failure{Answer: refusal.Answers[class], class: class, text: err.Error()}
+	class := classOf(err)
+	f := failure{answer: answers[class], class: class, text: err.Error()}
 	one.metrics.refused(r.Context(), class)
-	s.set.Logger.Debug("Refused a request", zap.String("api", one.name), zap.String("reason", f.Reason), zap.Error(err))
+	s.set.Logger.Debug("Refused a request", zap.String("api", one.name), zap.String("reason", f.reason), zap.Error(err))
 	if errors.Is(err, memory.ErrStalled) {
 		connections.CloseAfter(w, r)
 	}
-	if f.Retryable {
+	if f.retryable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) { // Otherwise reading has ended.
@@ -212,5 +211,5 @@ func (s *server) refuseUnauthenticated(w http.ResponseWriter, r *http.Request, t
 	if !known {
 		one = s.unknown
 	}
-	s.refuse(w, r, one, refusal.New(refusal.NotAllowed, "%s", text))
+	s.refuse(w, r, one, newRefusal(notAllowed, "%s", text))
 }

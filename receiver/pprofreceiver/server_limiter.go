@@ -12,8 +12,6 @@ import (
 
 	"go.opentelemetry.io/collector/client"
 	"golang.org/x/sync/semaphore"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // requestLimiter limits how many requests are processed at a time, in total and for each tenant.
@@ -57,7 +55,7 @@ func (l *requestLimiter) acquire(ctx context.Context, tenant string) (release fu
 		if ctx.Err() != nil {
 			return nil, canceled(ctx)
 		}
-		return nil, refusal.New(refusal.Busy, "%d requests are being processed (max_concurrent_requests), and none finished within %s", l.total, l.wait)
+		return nil, newRefusal(busy, "%d requests are being processed (max_concurrent_requests), and none finished within %s", l.total, l.wait)
 	}
 	return func() {
 		l.all.Release(1)
@@ -76,7 +74,7 @@ func (l *requestLimiter) acquireTenant(ctx, waiting context.Context, tenant stri
 		if ctx.Err() != nil {
 			return nil, canceled(ctx)
 		}
-		return nil, refusal.New(refusal.TenantBusy, "%d requests of this tenant are being processed (max_concurrent_requests_per_tenant), and none finished within %s",
+		return nil, newRefusal(tenantBusy, "%d requests of this tenant are being processed (max_concurrent_requests_per_tenant), and none finished within %s",
 			l.perTenant, l.wait)
 	}
 	return func() {
@@ -113,7 +111,7 @@ func acquire(ctx context.Context, s *semaphore.Weighted) bool {
 
 // canceled returns the error for a request whose client stopped waiting.
 func canceled(ctx context.Context) error {
-	return refusal.New(refusal.Aborted, "the client canceled the request before the answer: %w", ctx.Err())
+	return newRefusal(aborted, "the client canceled the request before the answer: %w", ctx.Err())
 }
 
 // tenantHeader is the header that names the tenant in requests to Pyroscope and Loki.

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -102,7 +101,7 @@ func TestGivingUpWaiting(t *testing.T) {
 		cancel()
 		_, err = p.acquire(ctx, "a")
 		require.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, refusal.Aborted, refusal.Of(err))
+		assert.Equal(t, aborted, classOf(err))
 		release()
 		release, err = p.acquire(t.Context(), "a")
 		require.NoError(t, err)

@@ -12,7 +12,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -77,7 +76,7 @@ func setFromQuery(source *pprof.Source, query string) error {
 		case !isResource:
 			continue
 		case key == "":
-			return refusal.New(refusal.BadQuery, "the query parameter %q names no attribute", name)
+			return newRefusal(badQuery, "the query parameter %q names no attribute", name)
 		}
 		if value == "" {
 			continue
@@ -98,7 +97,7 @@ func unescape(parameter string) (name, value string, err error) {
 		value, err = url.QueryUnescape(value)
 	}
 	if err != nil {
-		return "", "", refusal.New(refusal.BadQuery, "cannot read the query parameter %.64q: %w", parameter, err)
+		return "", "", newRefusal(badQuery, "cannot read the query parameter %.64q: %w", parameter, err)
 	}
 	return validText(name), validText(value), nil
 }

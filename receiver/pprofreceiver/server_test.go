@@ -212,7 +212,7 @@ func BenchmarkHandler(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _, err := r.intake.formats.Pprof(false, "")(body, r.intake.newSource())
+				_, _, err := r.intake.formats.pprof(false, "")(body, r.intake.newSource())
 				require.NoError(b, err)
 			}
 		})

@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -53,7 +52,7 @@ type apiMetrics struct {
 	api      metric.MeasurementOption
 	wire     metric.MeasurementOption
 	inflated metric.MeasurementOption
-	reasons  [len(refusal.Answers)]metric.MeasurementOption
+	reasons  [len(answers)]metric.MeasurementOption
 	repairs  []metric.MeasurementOption
 }
 
@@ -66,8 +65,8 @@ func newAPIMetrics(builder *metadata.TelemetryBuilder, name string) *apiMetrics 
 		wire:     with(api, attribute.String("form", "wire")),
 		inflated: with(api, attribute.String("form", "inflated")),
 	}
-	for class, answer := range &refusal.Answers {
-		m.reasons[class] = with(api, attribute.String("reason", answer.Reason))
+	for class, answer := range &answers {
+		m.reasons[class] = with(api, attribute.String("reason", answer.reason))
 	}
 	for _, repair := range repairKinds {
 		m.repairs = append(m.repairs, with(api, attribute.String("kind", repair.kind)))
@@ -107,7 +106,7 @@ func (m *apiMetrics) ignored(ctx context.Context, count int) {
 }
 
 // payloadRefused counts a payload that was refused while others of its request were accepted.
-func (m *apiMetrics) payloadRefused(ctx context.Context, class refusal.Class) {
+func (m *apiMetrics) payloadRefused(ctx context.Context, class refusalClass) {
 	m.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, m.reasons[class])
 }
 
@@ -124,6 +123,6 @@ func (m *apiMetrics) observe(remembered *atomic.Int64) error {
 	})
 }
 
-func (m *apiMetrics) refused(ctx context.Context, class refusal.Class) {
+func (m *apiMetrics) refused(ctx context.Context, class refusalClass) {
 	m.builder.ReceiverPprofRefusals.Add(ctx, 1, m.reasons[class])
 }

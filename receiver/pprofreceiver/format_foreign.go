@@ -1,13 +1,11 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package format
+package pprofreceiver
 
 import (
 	"bytes"
 	"regexp"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 )
 
 // What to do with a payload in a format that is not supported.
@@ -29,7 +27,7 @@ var foreignFormats = []struct {
 	{"Go execution trace", regexp.MustCompile(`^go 1\.\d+ trace\x00`).Match, "convert it with go tool trace -pprof=TYPE, and send that without format"},
 	{"MOJO of Austin", begins("MOJ"), "convert it with mojo2austin, and send that with format=folded"},
 	{"Java heap dump", begins("JAVA PROFILE 1."), "it has objects: record a profile with JDK Flight Recorder, and send that with format=jfr"},
-	{"HTML or SVG", IsPage, withoutDebug},
+	{"HTML or SVG", isPage, withoutDebug},
 	{"Chrome trace", isChromeTrace, "record a .cpuprofile and send it with format=cpuprofile, or " + bySpeedscope},
 	{"V8 heap snapshot", func(begin []byte) bool { return jsonField(begin, "snapshot") != nil }, "it has objects: record a .heapprofile, " + bySpeedscope},
 	{"V8 heap profile or older CPU profile", func(begin []byte) bool { return jsonField(begin, "head") != nil }, bySpeedscope},
@@ -37,15 +35,15 @@ var foreignFormats = []struct {
 	{"OTLP as JSON", func(begin []byte) bool { return jsonField(begin, "resourceProfiles") != nil }, "send it to the receiver otlp"},
 }
 
-// RefuseForeign returns the error for a payload that cannot be translated, of which these are the first bytes. If the format is known,
+// refuseForeign returns the error for a payload that cannot be translated, of which these are the first bytes. If the format is known,
 // the error names it.
-func RefuseForeign(begin []byte, err error) error {
-	if class := refusal.Of(err); class != refusal.Malformed && class != refusal.NotPprof {
+func refuseForeign(begin []byte, err error) error {
+	if class := classOf(err); class != malformed && class != notPprof {
 		return err
 	}
 	for _, known := range foreignFormats {
 		if known.is(begin) {
-			return refusal.New(refusal.UnknownFormat, "format %q is not supported: %s", known.name, known.instead)
+			return newRefusal(unknownFormat, "format %q is not supported: %s", known.name, known.instead)
 		}
 	}
 	return err
@@ -69,8 +67,8 @@ func isCallgrind(begin []byte) bool {
 	return begins("# callgrind format")(begin) || begins("version: 1")(begin) && bytes.Contains(header, []byte("\ncreator: callgrind"))
 }
 
-// IsPage recognizes HTML, and XML such as SVG.
-func IsPage(begin []byte) bool {
+// isPage recognizes HTML, and XML such as SVG.
+func isPage(begin []byte) bool {
 	start := bytes.ToLower(bytes.TrimSpace(begin[:min(len(begin), 64)]))
 	return begins("<!doctype", "<html", "<?xml", "<svg")(start)
 }

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package format
+package pprofreceiver
 
 import (
 	"bytes"
@@ -12,14 +12,13 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Pprof returns the format profile.proto and, if allowed, those before it, which are converted to profile.proto. It passes recordings on to
+// pprof returns the format profile.proto and, if allowed, those before it, which are converted to profile.proto. It passes recordings on to
 // their own format. hint is appended to the error for older formats if they are not allowed.
-func (f *Formats) Pprof(legacyAllowed bool, hint string) Format {
-	recording := f.JFR(nil, 0)
+func (f *formats) pprof(legacyAllowed bool, hint string) payloadFormat {
+	recording := f.jfr(nil, 0)
 	return func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 		profiles, stats, err := f.decoder.Decode(payload, source)
 		switch {
@@ -28,7 +27,7 @@ func (f *Formats) Pprof(legacyAllowed bool, hint string) Format {
 		case !errors.Is(err, pprof.ErrNotPprof):
 			return profiles, stats, err
 		case !legacyAllowed:
-			return profiles, stats, refusal.New(refusal.NotPprof, "%w: it looks like one of the older formats%s", err, hint)
+			return profiles, stats, newRefusal(notPprof, "%w: it looks like one of the older formats%s", err, hint)
 		}
 		work := meter.New(0, source.Reserve)
 		converted, size, err := convertLegacy(payload, min(f.limit, maxLegacyBytes), work)
@@ -54,7 +53,7 @@ const legacyFactor = 40
 func convertLegacy(payload []byte, limit int, work *meter.Meter) (converted []byte, size int, err error) {
 	plain, size, err := inflate.AppendMetered(nil, payload, limit, work)
 	if err != nil {
-		return nil, size, refusal.New(refusal.Of(err), "payload in an older format: %w", err)
+		return nil, size, newRefusal(classOf(err), "payload in an older format: %w", err)
 	}
 	if err := checkMaps(plain); err != nil {
 		return nil, size, err
@@ -68,7 +67,7 @@ func convertLegacy(payload []byte, limit int, work *meter.Meter) (converted []by
 	}
 	var out bytes.Buffer
 	if err := parsed.WriteUncompressed(&out); err != nil {
-		return nil, size, refusal.New(refusal.Malformed, "cannot write the payload as profile.proto: %w", err)
+		return nil, size, newRefusal(malformed, "cannot write the payload as profile.proto: %w", err)
 	}
 	return out.Bytes(), size, work.Use(int64(out.Cap()))
 }
@@ -77,12 +76,12 @@ func convertLegacy(payload []byte, limit int, work *meter.Meter) (converted []by
 func parseLegacy(plain []byte) (parsed *profile.Profile, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			parsed, err = nil, refusal.New(refusal.Malformed, "cannot parse the payload as an older format: %v", cause)
+			parsed, err = nil, newRefusal(malformed, "cannot parse the payload as an older format: %v", cause)
 		}
 	}()
 	parsed, err = profile.ParseData(plain)
 	if err != nil {
-		return nil, refusal.New(refusal.Malformed, "cannot parse the payload as an older format: %w", err)
+		return nil, newRefusal(malformed, "cannot parse the payload as an older format: %w", err)
 	}
 	return parsed, nil
 }
@@ -133,13 +132,13 @@ func checkMaps(plain []byte) error {
 		}
 		variables++
 		if len(line) > maxMapVariableBytes || bytes.IndexByte(line, '$') >= 0 {
-			return refusal.New(refusal.TooLarge, "a variable of the mappings has %d bytes or refers to another one, the limit is %d bytes", len(line), maxMapVariableBytes)
+			return newRefusal(tooLarge, "a variable of the mappings has %d bytes or refers to another one, the limit is %d bytes", len(line), maxMapVariableBytes)
 		}
 	}
 	samples := len(plain) - len(maps)
 	comparisons := int64(lines) * int64(bytes.Count(plain, []byte("0x"))+samples/8)
 	if variables > maxMapVariables || references > maxMapReferences || comparisons > maxMapComparisons {
-		return refusal.New(refusal.TooLarge, "a limit of the mappings is exceeded: they have %d lines, %d variables and %d references, for %d bytes of samples", lines, variables, references, samples)
+		return newRefusal(tooLarge, "a limit of the mappings is exceeded: they have %d lines, %d variables and %d references, for %d bytes of samples", lines, variables, references, samples)
 	}
 	return nil
 }

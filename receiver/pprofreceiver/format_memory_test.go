@@ -1,20 +1,17 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package format
+package pprofreceiver
 
 import (
-	"archive/zip"
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/pierrec/lz4/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
@@ -23,56 +20,24 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func exampleFormats() *Formats {
-	return New(pprof.DecodeOptions{Limits: pprof.DefaultLimits()}, false, zap.NewNop())
+func exampleFormats() *formats {
+	return newFormats(pprof.DecodeOptions{Limits: pprof.DefaultLimits()}, false, zap.NewNop())
 }
-
-// packed returns content in each container and compression.
-func packed(tb testing.TB, content []byte) map[string][]byte {
-	tb.Helper()
-	all := map[string][]byte{"plain": content}
-	var out bytes.Buffer
-	compressor := gzip.NewWriter(&out)
-	_, err := compressor.Write(content)
-	require.NoError(tb, err)
-	require.NoError(tb, compressor.Close())
-	all["gzip"] = bytes.Clone(out.Bytes())
-	out.Reset()
-	frames := lz4.NewWriter(&out)
-	_, err = frames.Write(content)
-	require.NoError(tb, err)
-	require.NoError(tb, frames.Close())
-	all["lz4"] = bytes.Clone(out.Bytes())
-	out.Reset()
-	archive := zip.NewWriter(&out)
-	file, err := archive.Create("a.jfr")
-	require.NoError(tb, err)
-	_, err = file.Write(content)
-	require.NoError(tb, err)
-	require.NoError(tb, archive.Close())
-	all["zip"] = out.Bytes()
-	return all
-}
-
-const heapText = `heap profile: 3: 1024 [7: 4096] @ heap/1048576
-1: 512 [2: 1024] @ 0x1000 0x2000
-2: 512 [5: 3072] @ 0x1000 0x3000
-`
 
 // TestRecordingMemory: memory is reserved before it is allocated, also for containers.
 func TestRecordingMemory(t *testing.T) {
 	recording := bytes.Repeat(jfrtest.Example().Bytes(), 100)
-	formats := New(pprof.DecodeOptions{Limits: pprof.Limits{InflatedBytes: 1 << 20}}, false, zap.NewNop())
-	for name, payload := range packed(t, recording) {
+	formats := newFormats(pprof.DecodeOptions{Limits: pprof.Limits{InflatedBytes: 1 << 20}}, false, zap.NewNop())
+	for name, payload := range map[string][]byte{
+		"plain": recording, "gzip": gz(t, recording), "lz4": lz4Of(t, bytes.NewReader(recording)),
+		"zip": zipOf(t, func() io.Reader { return bytes.NewReader(recording) }, "a.jfr"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			memorytest.Check(t, func(reserve func(int64) error) error {
-				_, _, err := formats.JFR(nil, 0)(payload, pprof.Source{Reserve: reserve})
+				_, _, err := formats.jfr(nil, 0)(payload, pprof.Source{Reserve: reserve})
 				return err
 			})
 		})
@@ -82,7 +47,7 @@ func TestRecordingMemory(t *testing.T) {
 // TestRecordingSkipped: the types of events without a profile are logged once.
 func TestRecordingSkipped(t *testing.T) {
 	core, logs := observer.New(zap.DebugLevel)
-	f := New(pprof.DecodeOptions{Limits: pprof.DefaultLimits()}, false, zap.New(core)).JFR(nil, 0)
+	f := newFormats(pprof.DecodeOptions{Limits: pprof.DefaultLimits()}, false, zap.New(core)).jfr(nil, 0)
 	recording := jfrtest.Example()
 	recording.Classes = append(recording.Classes, jfrtest.Class{ID: 900, Name: "jdk.CPULoad"})
 	for range 2 {
@@ -96,11 +61,11 @@ func TestRecordingSkipped(t *testing.T) {
 
 // TestNotRecognizedMemory: if there is no memory for reading the first lines, the sender can send the payload again.
 func TestNotRecognizedMemory(t *testing.T) {
-	f := exampleFormats().Unnamed(func([]byte, pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	f := exampleFormats().unnamed(func([]byte, pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 		return pprofile.Profiles{}, pprof.DecodeStats{Begin: []byte("main;work 5\n")}, pprof.ErrMalformed
 	})
 	_, _, err := f(nil, pprof.Source{Reserve: func(int64) error { return memory.ErrExhausted }})
-	assert.Equal(t, refusal.Memory, refusal.Of(err))
+	assert.Equal(t, outOfMemory, classOf(err))
 }
 
 // TestPprofsAreNotCompared: reading a pprof never looks for another format.
@@ -110,7 +75,7 @@ func TestPprofsAreNotCompared(t *testing.T) {
 		if payload.Legacy {
 			continue
 		}
-		_, stats, err := formats.Unnamed(formats.Pprof(false, ""))(payload.Data, pprof.Source{})
+		_, stats, err := formats.unnamed(formats.pprof(false, ""))(payload.Data, pprof.Source{})
 		require.NoError(t, err, payload.File)
 		assert.Empty(t, stats.Begin, payload.File)
 	}
@@ -135,18 +100,15 @@ func TestLegacyMaps(t *testing.T) {
 	} {
 		_, _, err := convertLegacy([]byte(payload), 1<<20, unlimited)
 		require.ErrorContains(t, err, "of the mappings", name)
-		assert.Equal(t, refusal.TooLarge, refusal.Of(err), name)
+		assert.Equal(t, tooLarge, classOf(err), name)
 	}
 }
 
 // TestLegacyRefusedSize: a payload that is too large for an older format was decompressed to see that it is one.
 func TestLegacyRefusedSize(t *testing.T) {
 	content := []byte(heapText + strings.Repeat("# padding\n", maxLegacyBytes/10))
-	f := exampleFormats().Pprof(true, "")
-	for name, payload := range packed(t, content) {
-		if name == "lz4" || name == "zip" {
-			continue // These are only for recordings and uploads of Datadog.
-		}
+	f := exampleFormats().pprof(true, "")
+	for name, payload := range map[string][]byte{"plain": content, "gzip": gz(t, content)} {
 		_, stats, err := f(payload, pprof.Source{})
 		require.ErrorContains(t, err, "more than 16777216 bytes", name)
 		assert.Equal(t, len(content), stats.InflatedBytes, name)

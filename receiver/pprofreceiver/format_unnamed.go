@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package format
+package pprofreceiver
 
 import (
 	"bytes"
@@ -11,17 +11,16 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
 )
 
-// Unnamed returns the format of a payload whose request does not name it. It is a pprof if it can be read as one. Only another payload is
+// unnamed returns the format of a payload whose request does not name it. It is a pprof if it can be read as one. Only another payload is
 // compared with other formats.
-func (f *Formats) Unnamed(asPprof Format) Format {
+func (f *formats) unnamed(asPprof payloadFormat) payloadFormat {
 	return func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 		profiles, stats, err := asPprof(payload, source)
-		if len(stats.Begin) == 0 || refusal.Of(err) != refusal.Malformed {
+		if len(stats.Begin) == 0 || classOf(err) != malformed {
 			return profiles, stats, err
 		}
 		recognized, failure := f.recognize(stats.Begin, source.Reserve)
@@ -31,20 +30,20 @@ func (f *Formats) Unnamed(asPprof Format) Format {
 		case recognized != nil:
 			return recognized(payload, source)
 		case isText(stats.Begin):
-			err = refusal.New(refusal.Malformed, "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of %s", formatNames())
+			err = newRefusal(malformed, "the payload is text or JSON, not a pprof, and begins like no format that is recognized: name its format with format=, one of %s", formatNames())
 		}
 		return profiles, stats, err
 	}
 }
 
 // recognize returns the format of a payload that begins like this, or nil. err is not about the payload.
-func (f *Formats) recognize(begin []byte, reserve func(bytes int64) error) (Format, error) {
+func (f *formats) recognize(begin []byte, reserve func(bytes int64) error) (payloadFormat, error) {
 	for i := range namedFormats {
 		named := &namedFormats[i]
 		if named.isIn == nil || !named.isIn(begin) {
 			continue
 		}
-		format := f.Text(named, 0)
+		format := f.text(named, 0)
 		if !named.isLines {
 			return format, nil
 		}
@@ -56,7 +55,7 @@ func (f *Formats) recognize(begin []byte, reserve func(bytes int64) error) (Form
 }
 
 // readsLines reports whether a format reads the first lines of a payload, and gets a frame from them. err is not about the payload.
-func readsLines(format Format, begin []byte, reserve func(bytes int64) error) (isRead bool, err error) {
+func readsLines(format payloadFormat, begin []byte, reserve func(bytes int64) error) (isRead bool, err error) {
 	if len(begin) == pprof.BeginBytes {
 		begin = begin[:bytes.LastIndexByte(begin, '\n')+1] // The last line may be longer.
 	}

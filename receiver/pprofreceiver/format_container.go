@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package format
+package pprofreceiver
 
 import (
 	"archive/zip"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/refusal"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -27,8 +26,8 @@ const (
 
 // The ends of the names of files with a profile.
 const (
-	SuffixPprof = ".pprof"
-	SuffixJFR   = ".jfr"
+	suffixPprof = ".pprof"
+	suffixJFR   = ".jfr"
 )
 
 const (
@@ -40,8 +39,8 @@ const (
 	zipDecoderBytes = 64 << 10
 )
 
-// Container returns a format whose payloads can be in a container. suffix is the end of the name of the only file in a zip that is read.
-func (f *Formats) Container(content Format, suffix string) Format {
+// container returns a format whose payloads can be in a container. suffix is the end of the name of the only file in a zip that is read.
+func (f *formats) container(content payloadFormat, suffix string) payloadFormat {
 	return func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 		unpacker := &unpacker{suffix: suffix, limit: f.limit, work: meter.New(0, source.Reserve)}
 		unpacked, err := unpacker.open(payload)
@@ -75,7 +74,7 @@ func (u *unpacker) open(payload []byte) (content []byte, err error) {
 	defer func() {
 		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
-			content, err = nil, refusal.New(refusal.Malformed, "cannot unpack the payload: %v", cause)
+			content, err = nil, newRefusal(malformed, "cannot unpack the payload: %v", cause)
 		}
 	}()
 	switch {
@@ -106,12 +105,12 @@ func (u *unpacker) openZip(payload []byte) ([]byte, error) {
 			continue
 		}
 		if found != nil {
-			return nil, refusal.New(refusal.Malformed, "the zip has more than one file that ends in %s: %.64q and %.64q", u.suffix, found.Name, file.Name)
+			return nil, newRefusal(malformed, "the zip has more than one file that ends in %s: %.64q and %.64q", u.suffix, found.Name, file.Name)
 		}
 		found = file
 	}
 	if found == nil {
-		return nil, refusal.New(refusal.Malformed, "the zip has no file that ends in %s", u.suffix)
+		return nil, newRefusal(malformed, "the zip has no file that ends in %s", u.suffix)
 	}
 	from, err := found.Open()
 	if err != nil {
@@ -126,7 +125,7 @@ func (u *unpacker) read(from io.Reader) ([]byte, error) {
 	content, err := inflate.ReadAll(from, u.limit, u.work)
 	switch {
 	case errors.Is(err, inflate.ErrTooLarge):
-		return nil, refusal.New(refusal.TooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", u.limit, err)
+		return nil, newRefusal(tooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", u.limit, err)
 	case err != nil:
 		return nil, unpackError(err)
 	}
@@ -135,5 +134,5 @@ func (u *unpacker) read(from io.Reader) ([]byte, error) {
 
 // unpackError returns a refusal for an error of lz4 or zip. An error with a class keeps it, others are malformed.
 func unpackError(err error) error {
-	return refusal.New(refusal.MalformedUnless(err), "cannot unpack the payload: %w", err)
+	return newRefusal(malformedUnless(err), "cannot unpack the payload: %w", err)
 }

@@ -1,0 +1,142 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/translator/jfr"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text"
+)
+
+// refusalClass is the class of an error, which determines the answer and the reason in the metrics.
+type refusalClass int
+
+// The classes, see [answers].
+const (
+	internalError refusalClass = iota
+	malformed
+	notPprof
+	unknownEncoding
+	unknownFormat
+	tooLarge
+	badQuery
+	wrongMethod
+	unknownPath
+	notAllowed
+	tooSlow
+	aborted
+	busy
+	tenantBusy
+	outOfMemory
+	consumerUnavailable
+	consumerRejected
+	numClasses
+)
+
+// answer is how errors of a class are answered and counted.
+type answer struct {
+	// status is that of HTTP.
+	status int
+	// reason is the value of the attribute of receiver_pprof_refusals.
+	reason string
+	// code is the status in Connect and gRPC.
+	code statusCode
+	// retryable means that the same request may succeed later. The answer has Retry-After.
+	retryable bool
+}
+
+// answers has the answer for each class. An API whose clients expect another status modifies a copy.
+var answers = [numClasses]answer{
+	internalError:       {status: http.StatusInternalServerError, reason: "internal", code: codeInternal},
+	malformed:           {status: http.StatusBadRequest, reason: "malformed", code: codeInvalidArgument},
+	notPprof:            {status: http.StatusUnsupportedMediaType, reason: "not_pprof", code: codeInvalidArgument},
+	unknownEncoding:     {status: http.StatusUnsupportedMediaType, reason: "unknown_encoding", code: codeUnimplemented},
+	unknownFormat:       {status: http.StatusUnsupportedMediaType, reason: "unknown_format", code: codeInvalidArgument},
+	tooLarge:            {status: http.StatusRequestEntityTooLarge, reason: "too_large", code: codeResourceExhausted},
+	badQuery:            {status: http.StatusBadRequest, reason: "bad_query", code: codeInvalidArgument},
+	wrongMethod:         {status: http.StatusMethodNotAllowed, reason: "wrong_method", code: codeUnimplemented},
+	unknownPath:         {status: http.StatusNotFound, reason: "unknown_path", code: codeUnimplemented},
+	notAllowed:          {status: http.StatusUnauthorized, reason: "not_allowed", code: codeUnauthenticated},
+	tooSlow:             {status: http.StatusRequestTimeout, reason: "too_slow", code: codeDeadlineExceeded},
+	aborted:             {status: http.StatusBadRequest, reason: "aborted", code: codeCanceled},
+	busy:                {status: http.StatusServiceUnavailable, reason: "busy", code: codeUnavailable, retryable: true},
+	tenantBusy:          {status: http.StatusTooManyRequests, reason: "tenant_busy", code: codeUnavailable, retryable: true},
+	outOfMemory:         {status: http.StatusServiceUnavailable, reason: "memory_budget", code: codeUnavailable, retryable: true},
+	consumerUnavailable: {status: http.StatusServiceUnavailable, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
+	consumerRejected:    {status: http.StatusBadRequest, reason: "consumer_rejected", code: codeInvalidArgument},
+}
+
+// classified is an error with its class.
+type classified struct {
+	class refusalClass
+	err   error
+}
+
+// newRefusal returns an error of a class. format and args are those of fmt.Errorf.
+func newRefusal(class refusalClass, format string, args ...any) error {
+	return &classified{class: class, err: fmt.Errorf(format, args...)}
+}
+
+func (c *classified) Error() string { return c.err.Error() }
+
+func (c *classified) Unwrap() error { return c.err }
+
+// classOf returns the class of an error, or of an error that it wraps.
+func classOf(err error) refusalClass {
+	if own, ok := errors.AsType[*classified](err); ok {
+		return own.class
+	}
+	switch {
+	case isAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, text.ErrTooLarge, inflate.ErrTooLarge, memory.ErrTooLarge):
+		return tooLarge
+	case errors.Is(err, memory.ErrExhausted):
+		return outOfMemory
+	case errors.Is(err, memory.ErrCanceled):
+		return aborted
+	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, text.ErrMalformed, inflate.ErrCorrupt):
+		return malformed
+	case errors.Is(err, pprof.ErrNotPprof):
+		return notPprof
+	default:
+		return internalError
+	}
+}
+
+// isAny reports whether an error is one of these.
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+}
+
+// malformedUnless returns the class of a parse error: its own class, or else malformed.
+func malformedUnless(err error) refusalClass {
+	if class := classOf(err); class != internalError {
+		return class
+	}
+	return malformed
+}
+
+// statusCode is a status code of gRPC and Connect.
+type statusCode struct {
+	number int
+	name   string
+}
+
+// The codes that this server returns.
+var (
+	codeCanceled          = statusCode{1, "canceled"}
+	codeInvalidArgument   = statusCode{3, "invalid_argument"}
+	codeDeadlineExceeded  = statusCode{4, "deadline_exceeded"}
+	codeResourceExhausted = statusCode{8, "resource_exhausted"}
+	codeUnimplemented     = statusCode{12, "unimplemented"}
+	codeInternal          = statusCode{13, "internal"}
+	codeUnavailable       = statusCode{14, "unavailable"}
+	codeUnauthenticated   = statusCode{16, "unauthenticated"}
+)
