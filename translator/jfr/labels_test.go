@@ -118,34 +118,6 @@ func TestOneContextWithAndWithoutOwnIDs(t *testing.T) {
 	}, samplesOf(pd, profilesOf(t, pd)["process_cpu samples/count"], jfrtest.Start))
 }
 
-// TestLinkSurvivesPprof: ids of a context beside those of the event do not prevent that a pprof of the profiles has the link of the
-// event.
-func TestLinkSurvivesPprof(t *testing.T) {
-	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-	own := jfrtest.Context{Context: 1, TraceHigh: 0x0af7651916cd43dd, TraceLow: 0x8448eb211c80319c, Span: 0xb7ad6b7169203331}
-	for name, labels := range map[string]map[string]string{
-		"another trace and span": {"trace_id": strings.Repeat("a", 32), "span_id": strings.Repeat("b", 16)},
-		"another span":           {"trace_id": trace, "span_id": strings.Repeat("b", 16)},
-		"another form":           {"trace_id": "0x" + strings.ToUpper(trace), "span_id": "17"},
-		"no ids":                 {"trace_id": "main", "span_id": "root"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := jfrtest.New()
-			r.ExecutionSample(1000, 0, r.Stack(false), 0, own)
-			pd, _, err := NewDecoder(Options{}).Decode(r.Bytes(), Source{Labels: snapshotOf(labels)})
-			require.NoError(t, err)
-			for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
-				require.NoError(t, err)
-				again, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload.Pprof, pprof.Source{})
-				require.NoError(t, err)
-				sample := again.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0)
-				link := again.Dictionary().LinkTable().At(int(sample.LinkIndex()))
-				assert.Equal(t, trace+"/"+span, link.TraceID().String()+"/"+link.SpanID().String())
-			}
-		})
-	}
-}
-
 // TestBadLabels checks the errors for labels that cannot be read.
 func TestBadLabels(t *testing.T) {
 	many := map[string]string{}

@@ -64,21 +64,3 @@ func TestPprofTakesMemoryForTheMessageOnly(t *testing.T) {
 	short := allocations(100)
 	assert.LessOrEqual(t, allocations(10_000), short+5)
 }
-
-// TestLongTextsAreNotCopied: reading a long text of a label takes no memory.
-func TestLongTextsAreNotCopied(t *testing.T) {
-	decoder := NewDecoder(Options{JVMThreadState: true})
-	for _, key := range []string{"thread.stack.truncated", "thread.state"} {
-		allocations := func(events int) float64 {
-			p := newPayload("")
-			for i := range events {
-				p.sample(nil, nil, at(1), num("even", int64(i%2)), str(key, strings.Repeat("0", 1000)))
-			}
-			r := newRequest("java")
-			r.addPprof(p.body(t))
-			return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received, nil) })
-		}
-		short := allocations(100)
-		assert.LessOrEqual(t, allocations(10_000), short+5, key)
-	}
-}

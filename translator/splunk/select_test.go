@@ -48,6 +48,8 @@ func bodiesOf(logs plog.Logs) []string {
 
 func TestRemoveProfilingLeavesTheRestInOrder(t *testing.T) {
 	logs := mixedLogs()
+	_, result := NewDecoder(Options{}).Decode(logs, received, nil)
+	assert.Equal(t, []int{16, 8}, []int{result.Records, result.OtherRecords})
 	assert.Equal(t, 16, RemoveProfiling(logs))
 	assert.Equal(t, []string{"0", "2", "8", "10", "12", "14", "20", "22"}, bodiesOf(logs))
 	require.Equal(t, 2, logs.ResourceLogs().Len())
@@ -122,45 +124,5 @@ func TestSelection(t *testing.T) {
 				assert.Equal(t, 1, logs.LogRecordCount())
 			}
 		})
-	}
-}
-
-// TestMixedTraffic: with profiling records and other records in one request, nothing is lost or duplicated.
-func TestMixedTraffic(t *testing.T) {
-	logs := plog.NewLogs()
-	captureOf(t, "splunk-otel-js/v1.2.0-text-mixed-grpc.pb").CopyTo(logs)
-	captureOf(t, "splunk-otel-python/cpu-continuous.pb").ResourceLogs().MoveAndAppendTo(logs.ResourceLogs())
-	alone, _ := mustDecode(t, logs, Options{})
-
-	others := 0
-	for _, resource := range logs.ResourceLogs().All() {
-		for _, scope := range resource.ScopeLogs().All() {
-			records := plog.NewLogRecordSlice()
-			for _, record := range scope.LogRecords().All() {
-				record.CopyTo(records.AppendEmpty())
-				other := records.AppendEmpty()
-				other.Body().SetStr(strconv.Itoa(others))
-				others++
-			}
-			// Only the record identifies its kind.
-			scope.Scope().SetName("mixed")
-			records.CopyTo(scope.LogRecords())
-		}
-	}
-	pd, result := mustDecode(t, logs, Options{})
-	assert.Equal(t, others, result.OtherRecords)
-	assert.Equal(t, 28, result.Records)
-	for _, resource := range alone.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			scope.Scope().SetName("mixed")
-		}
-	}
-	assert.Empty(t, diff(alone, pd))
-
-	assert.Equal(t, 28, RemoveProfiling(logs))
-	bodies := bodiesOf(logs)
-	require.Len(t, bodies, others)
-	for i, body := range bodies {
-		assert.Equal(t, strconv.Itoa(i), body)
 	}
 }

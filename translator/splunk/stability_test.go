@@ -6,11 +6,9 @@ package splunk
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -18,7 +16,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // TestSameLogsSameProfiles: a decoder returns equal bytes for equal requests, whatever it decoded before, and from many
@@ -82,72 +79,6 @@ func TestProfileIDs(t *testing.T) {
 	} {
 		other := ids(func(r request) { change(r.scope.LogRecords().At(1)) })
 		assert.NotEqual(t, same[1], other[1], "of a text, by %s", name)
-	}
-}
-
-// TestBackToPprof: translator/pprof writes every event of a record, with its stack, weight, time, link and thread. Events
-// that are equal in stack, link, thread and time become one sample with the sum of the weights.
-func TestBackToPprof(t *testing.T) {
-	encoder := pprof.NewEncoder(pprof.EncodeOptions{TimestampLabels: true})
-	for _, c := range captures(t) {
-		t.Run(c.name, func(t *testing.T) {
-			pd, _ := mustDecode(t, c.logs(t), Options{})
-			want, got := map[string]int64{}, map[string]int64{}
-			for _, p := range profilesOf(pd) {
-				addEvents(want, pd, p)
-			}
-			for payload, err := range encoder.All(pd) {
-				require.NoError(t, err)
-				parsed, err := profile.ParseData(payload.Pprof)
-				require.NoError(t, err)
-				addPprofEvents(t, got, parsed)
-			}
-			require.NotEmpty(t, want)
-			for event, weight := range want {
-				assert.Equal(t, weight, got[event], event)
-			}
-			assert.Len(t, got, len(want))
-		})
-	}
-}
-
-// addEvents adds the weight of each event of a profile, by a text with the rest of the event.
-func addEvents(events map[string]int64, pd pprofile.Profiles, p pprofile.Profile) {
-	for _, s := range p.Samples().All() {
-		labels := attributesOf(pd, s.AttributeIndices())
-		if link := pd.Dictionary().LinkTable().At(int(s.LinkIndex())); s.LinkIndex() != 0 {
-			labels["trace_id"] = link.TraceID().String()
-			if !link.SpanID().IsEmpty() {
-				labels["span_id"] = link.SpanID().String()
-			}
-		}
-		for i, value := range s.Values().All() {
-			labels["timestamp"] = s.TimestampsUnixNano().At(i)
-			events[fmt.Sprintf("%s %v\n%s", sampleTypeOf(pd, p), labels, stackText(pd, s))] += value
-		}
-	}
-}
-
-// addPprofEvents does the same for a pprof.
-func addPprofEvents(t *testing.T, events map[string]int64, p *profile.Profile) {
-	t.Helper()
-	require.Len(t, p.SampleType, 1)
-	for _, s := range p.Sample {
-		labels := map[string]any{}
-		for key, values := range s.Label {
-			labels[key] = values[0]
-		}
-		for key, values := range s.NumLabel {
-			labels[key] = values[0]
-		}
-		var frames []string
-		for _, location := range s.Location {
-			for _, line := range location.Line {
-				frames = append(frames, frameText(line.Function.Name, line.Function.Filename, line.Line, line.Column))
-			}
-		}
-		kind := p.SampleType[0].Type + "/" + p.SampleType[0].Unit
-		events[fmt.Sprintf("%s %v\n%s", kind, labels, strings.Join(frames, "\n"))] += s.Value[0]
 	}
 }
 

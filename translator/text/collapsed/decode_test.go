@@ -123,15 +123,6 @@ func TestHeaders(t *testing.T) {
 	})
 }
 
-// TestLongName: a name has a limit of its own.
-func TestLongName(t *testing.T) {
-	longest := strings.Repeat("x", pprof.MaxStringBytes)
-	of(collapsed.Groups, 0).Valid(t, []byte(longest+" 1"), pprof.Source{})
-	_, _, err := collapsed.Decode([]byte("a 1\nx"+longest+" 1"), pprof.Source{}, collapsed.Options{})
-	require.ErrorIs(t, err, text.ErrTooLarge)
-	require.ErrorContains(t, err, "line 2: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576")
-}
-
 // TestWorkIsBounded: a small tree or trie cannot contain an unlimited number of long stacks.
 func TestWorkIsBounded(t *testing.T) {
 	limits := pprof.Limits{InflatedBytes: 1 << 20}

@@ -134,7 +134,7 @@ func TestLongTexts(t *testing.T) {
 	format.Refuses(t, pprof.Limits{}, text.ErrTooLarge, map[string][2]string{
 		"symbol": {"a 1 2.5: e:\n\t1 " + long + "\n", "line 2: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576"},
 		"thread": {long + " 1 2.5: e:\n", "bytes of a string: 1048577"},
-		"event":  {"a 1 2.5: " + long + ":\n", "bytes of a string: 1048577"},
+		"event":  {"a 1 2.5: " + long + ":\n", "line 1: profile exceeds a limit: bytes of a string: 1048577"},
 		"lines":  {"a 1 2.5: e:\n" + strings.Repeat("\t1 f (inlined)\n", pprof.MaxLinesPerLocation) + "\t1 f (a)\n", "lines of a location: 4097, the limit is 4096"},
 		"events": {events.String(), "257, the limit is 256"},
 	})

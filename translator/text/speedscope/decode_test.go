@@ -6,12 +6,10 @@ package speedscope_test
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
@@ -117,26 +115,6 @@ func TestRefusals(t *testing.T) {
 		"deep events":  {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), "event 2: profile exceeds a limit: locations of a sample: 3"},
 		"too long":     {strings.Repeat(" ", 2001), "bytes of the payload: 2001, the limit is 2000"},
 	})
-}
-
-// TestLongTexts: names and the number of profiles have limits of their own.
-func TestLongTexts(t *testing.T) {
-	long := strings.Repeat("x", pprof.MaxStringBytes+1)
-	format.Refuses(t, pprof.Limits{}, text.ErrTooLarge, map[string][2]string{
-		"name of a frame":   {`{"shared":{"frames":[{"name":"` + long + `"}]},"profiles":[` + sampled("none", "1") + `]}`, "frame 0: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576"},
-		"name of a profile": {string(file(`{"type":"sampled","unit":"none","name":"` + long + `","samples":[],"weights":[]}`)), "1048577, the limit is 1048576"},
-		"profiles":          {string(file(slices.Repeat([]string{sampled("none", "1")}, pprof.MaxSampleTypes+1)...)), "257, the limit is 256"},
-	})
-}
-
-// TestWorkIsBounded: few events cannot describe an unlimited number of long stacks.
-func TestWorkIsBounded(t *testing.T) {
-	var events []string
-	for i := range 2000 {
-		events = append(events, fmt.Sprintf(`{"type":"O","at":%d,"frame":0}`, i))
-	}
-	_, _, err := speedscope.Decode(file(evented(strings.Join(events, ","))), pprof.Source{}, text.Options{Limits: pprof.Limits{InflatedBytes: 1 << 20}})
-	require.ErrorContains(t, err, "locations of all samples")
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
