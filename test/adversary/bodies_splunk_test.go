@@ -9,12 +9,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// splunkOnly marks a body as one of log records, spans or data points.
-func splunkOnly(b body) body {
-	b.splunk = true
-	return b
-}
-
 // profilingRecord is a log record of Splunk's agents, with a body of text or pprof.
 func profilingRecord(format string, value content) content {
 	attribute := func(key, value string) content { return field(6, textField(1, key), field(2, textField(1, value))) }
@@ -36,15 +30,15 @@ func splunkRecords() []body {
 	pprofRecord := func(c content) content { return profilingRecord("pprof-gzip-base64", text(base64Text(zstandard(c)))) }
 	gzipRecord := func(c content) content { return profilingRecord("pprof-gzip-base64", text(base64Text(gzipped(c)))) }
 	ofTwoLayers := func(name string, c func() content) body {
-		return splunkOnly(otlp(name, logsPath, func() content { return profilingLogs(service(), pprofRecord(c())) }))
+		return otlp(name, logsPath, func() content { return profilingLogs(service(), pprofRecord(c())) })
 	}
 	textRecord := func(name string, lines func() content) body {
-		return splunkOnly(otlp(name, logsPath, func() content {
+		return otlp(name, logsPath, func() content {
 			return profilingLogs(service(), profilingRecord("text", join(text("\"main\" #1\n   java.lang.Thread.State: RUNNABLE\n"), lines())))
-		}))
+		})
 	}
 	return []body{
-		splunkOnly(otlp("splunk-empty-mappings", logsPath, func() content { return profilingLogs(service(), gzipRecord(emptyMappings())) })),
+		otlp("splunk-empty-mappings", logsPath, func() content { return profilingLogs(service(), gzipRecord(emptyMappings())) }),
 		ofTwoLayers("splunk-empty-locations", func() content { return join(head(), onlySample(), filling(empty(pprofLocation), inflatedBytes)) }),
 		ofTwoLayers("splunk-empty-samples", func() content { return filling(empty(pprofSample), inflatedBytes) }),
 		ofTwoLayers("splunk-empty-strings", func() content { return filling(empty(pprofString), inflatedBytes) }),
@@ -54,16 +48,16 @@ func splunkRecords() []body {
 		ofTwoLayers("splunk-empty-labels", func() content { return field(pprofSample, filling(empty(sampleLabel), inflatedBytes)) }),
 		ofTwoLayers("splunk-deep-distinct-stacks", func() content { return distinctStacks(1000, 10_000, locations) }),
 		ofTwoLayers("splunk-valid-63-mib", func() content { return validProfile(950_000) }),
-		splunkOnly(otlpCall("splunk-grpc-empty-mappings", logsCall, func() content { return profilingLogs(service(), pprofRecord(emptyMappings())) })),
-		splunkOnly(otlp("splunk-100-records-of-bombs", logsPath, func() content {
+		otlpCall("splunk-grpc-empty-mappings", logsCall, func() content { return profilingLogs(service(), pprofRecord(emptyMappings())) }),
+		otlp("splunk-100-records-of-bombs", logsPath, func() content {
 			return profilingLogs(service(), repeat(pprofRecord(emptyMappings()).plain(), 100))
-		})),
-		splunkOnly(otlp("splunk-gzip-bomb", logsPath, func() content {
+		}),
+		otlp("splunk-gzip-bomb", logsPath, func() content {
 			return profilingLogs(service(), gzipRecord(repeat(make([]byte, 1024), 1<<20)))
-		})),
-		splunkOnly(otlp("splunk-long-base64", logsPath, func() content {
+		}),
+		otlp("splunk-long-base64", logsPath, func() content {
 			return profilingLogs(service(), profilingRecord("pprof-gzip-base64", filling([]byte("GgAaABoA"), otlpBytes)))
-		})),
+		}),
 		textRecord("splunk-text-frames", func() content { return filling([]byte("\tat a(b:1)\n"), 15<<20) }),
 		textRecord("splunk-text-distinct-frames", func() content {
 			return counting(900_000, func(to []byte, i int) []byte {
@@ -71,26 +65,26 @@ func splunkRecords() []body {
 			})
 		}),
 		textRecord("splunk-text-one-line", func() content { return repeat([]byte("x"), 15<<20) }),
-		splunkOnly(otlp("splunk-text-records", logsPath, func() content {
+		otlp("splunk-text-records", logsPath, func() content {
 			record := profilingRecord("text", text("\"main\" #1\n   java.lang.Thread.State: RUNNABLE\n"+strings.Repeat("\tat a.b(C.java:1)\n", 5))).plain()
 			return profilingLogs(service(), filling(record, otlpBytes))
-		})),
-		splunkOnly(otlp("splunk-deep-service-name", logsPath, func() content {
+		}),
+		otlp("splunk-deep-service-name", logsPath, func() content {
 			return profilingLogs(deepAttribute("service.name", deepArray(1_000_000)), pprofRecord(smallProfile()))
-		})),
-		splunkOnly(otlp("splunk-deep-other-attribute", logsPath, func() content {
+		}),
+		otlp("splunk-deep-other-attribute", logsPath, func() content {
 			return profilingLogs(deepAttribute("host.name", deepMap(1_000_000)), pprofRecord(smallProfile()))
-		})),
-		splunkOnly(otlp("splunk-deep-body", logsPath, func() content {
+		}),
+		otlp("splunk-deep-body", logsPath, func() content {
 			return profilingLogs(service(), field(2, field(5, literal(deepArray(1_700_000)))))
-		})),
-		splunkOnly(otlpCall("splunk-grpc-deep-record-attribute", logsCall, func() content {
+		}),
+		otlpCall("splunk-grpc-deep-record-attribute", logsCall, func() content {
 			return profilingLogs(service(), field(2, field(6, textField(1, "thread.name"), field(2, literal(deepArray(1_000_000)))), field(5, textField(1, "x"))))
-		})),
-		splunkOnly(otlpJSON("splunk-json-long-base64", logsPath, func() content {
+		}),
+		otlpJSON("splunk-json-long-base64", logsPath, func() content {
 			return join(text(`{"resourceLogs":[{"scopeLogs":[{"scope":{"name":"otel.profiling"},"logRecords":[{"body":{"stringValue":"`),
 				filling([]byte("H4sIAAAA"), otlpBytes), text(`"}}]}]}]}`))
-		})),
+		}),
 	}
 }
 
@@ -126,23 +120,23 @@ func splunkSignals() []body {
 	var all []body
 	for _, path := range []string{logsPath, tracesPath, metricsPath} {
 		for _, t := range signalTables[path] {
-			all = append(all, splunkOnly(otlp("signals-empty-"+t.name, path, func() content { return emptyIn(t, otlpBytes) })))
+			all = append(all, otlp("signals-empty-"+t.name, path, func() content { return emptyIn(t, otlpBytes) }))
 		}
 	}
 	deepResource := func() content {
 		return field(1, field(1, deepAttribute("service.name", deepArray(1_000_000))), field(2, empty2()))
 	}
 	return append(all,
-		splunkOnly(otlpCall("signals-grpc-empty-spans", tracesCall, func() content { return emptyIn(signalTables[tracesPath][1], otlpBytes) })),
-		splunkOnly(otlpCall("signals-grpc-empty-gauge-points", metricsCall, func() content { return emptyIn(signalTables[metricsPath][2], otlpBytes) })),
-		splunkOnly(otlp("signals-deep-spans", tracesPath, deepResource)),
-		splunkOnly(otlp("signals-deep-metrics", metricsPath, deepResource)),
-		splunkOnly(otlpJSON("signals-json-empty-log-records", logsPath, func() content {
+		otlpCall("signals-grpc-empty-spans", tracesCall, func() content { return emptyIn(signalTables[tracesPath][1], otlpBytes) }),
+		otlpCall("signals-grpc-empty-gauge-points", metricsCall, func() content { return emptyIn(signalTables[metricsPath][2], otlpBytes) }),
+		otlp("signals-deep-spans", tracesPath, deepResource),
+		otlp("signals-deep-metrics", metricsPath, deepResource),
+		otlpJSON("signals-json-empty-log-records", logsPath, func() content {
 			return join(text(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[`), filling([]byte("{},"), otlpBytes), text(`{}]}]}]}`))
-		})),
-		splunkOnly(otlpJSON("signals-json-empty-spans", tracesPath, func() content {
+		}),
+		otlpJSON("signals-json-empty-spans", tracesPath, func() content {
 			return join(text(`{"resourceSpans":[{"scopeSpans":[{"spans":[`), filling([]byte("{},"), otlpBytes), text(`{}]}]}]}`))
-		})),
+		}),
 	)
 }
 

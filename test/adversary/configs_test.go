@@ -200,7 +200,7 @@ func (r *resolved) takes(b body) bool {
 	if b.only != "" && b.only != r.name || (b.away || b.settings != "") && r.front != nil || r.listening(b.to) == "" || b.away && (!r.queued() || !r.sendsOTLP()) {
 		return false
 	}
-	return !b.splunk || r.takesLogs()
+	return !b.splunk() || r.takesLogs()
 }
 
 // takesLogs tells whether it takes the profiles of Splunk's agents.

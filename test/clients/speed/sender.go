@@ -5,13 +5,11 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -30,18 +28,7 @@ type sender struct {
 
 // send sends an upload to an address this many times.
 func (s *sender) send(address string, u upload, count int) error {
-	failed := make([]error, s.at)
-	var all sync.WaitGroup
-	for i := range s.at {
-		all.Go(func() {
-			for n := i; n < count && failed[i] == nil; n += s.at {
-				failed[i] = s.sendOne(address, u, s.sent+n)
-			}
-		})
-	}
-	all.Wait()
-	s.sent += count
-	return errors.Join(failed...)
+	return (&schedule{senders: s.at}).run(s, address, u, 0, count)
 }
 
 // sendOne sends one upload, again and again while the gateway is busy.

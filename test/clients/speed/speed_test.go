@@ -204,16 +204,6 @@ func TestRenderSteady(t *testing.T) {
 	assert.Contains(t, renderSteady(options{steady: time.Hour}, 0, s), "median **1.20**, 99 % within **1.20** (target")
 }
 
-func TestQuantile(t *testing.T) {
-	assert.Zero(t, quantile(nil, 0.5))
-	times := make([]time.Duration, 100)
-	for i := range times {
-		times[99-i] = time.Duration(i)
-	}
-	assert.EqualValues(t, 49, quantile(times, 0.5))
-	assert.EqualValues(t, 98, quantile(times, 0.99))
-}
-
 func TestShares(t *testing.T) {
 	at := func(value int64, functions ...string) *profile.Sample {
 		s := &profile.Sample{Value: []int64{1, value}}

@@ -54,20 +54,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
-	assert.InDelta(t, 0, median(nil), 0)
-	assert.InDelta(t, 2, median([]float64{9, 1, 2}), 0)
-	assert.InDelta(t, 2.5, median([]float64{9, 1, 2, 3}), 0)
-}
-
-func TestNumbers(t *testing.T) {
-	assert.Equal(t, "12,345,678", thousands(12345678))
-	assert.Equal(t, "999", thousands(999))
-	assert.Equal(t, "1.5 µs", duration(1500))
-	assert.Equal(t, "2.50 ms", duration(2.5e6))
-	assert.Equal(t, "3.00 s", duration(3e9))
-}
-
 func TestRenderSymbols(t *testing.T) {
 	const message = "BenchmarkMessage 10 700000 ns/op 60000 ns-names/op 10.52 percent\n"
 	res, err := parse(strings.NewReader(message + "BenchmarkIndex/op=llvm-dwarfdump 1 2000000000 ns/op\n" +
