@@ -4,7 +4,6 @@
 package documents
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -64,24 +63,15 @@ extensions: {health_check: {endpoint: '%[4]s'}}
 service:
   extensions: [health_check]
   pipelines: {profiles: {receivers: [pprof], processors: [profile_deduplicator], exporters: [profile_view, otlp_grpc, otlp_http]}}
-  telemetry:
-    metrics:
-      readers:
-        - pull: {exporter: {prometheus: {host: 127.0.0.1, port: %[5]s, without_scope_info: true, without_type_suffix: true, without_units: true}}}
 `
 
 // TestTelemetryOfARunningGateway: it has the metrics of the Collector that the page names, and none of its own that the page
 // does not.
 func TestTelemetryOfARunningGateway(t *testing.T) {
-	binary := gatewaytest.Binary(t)
 	a := must.Get(gateway.FreeAddresses(t.Context(), 5))(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	_, port, _ := strings.Cut(a[4], ":")
-	g := must.Get(gateway.Start(ctx, gateway.Options{
-		Binary: binary, Configs: []string{fmt.Sprintf(running, a[0], a[1], a[2], a[3], port)}, HealthURL: "http://" + a[3],
-	}))(t)
-	defer g.Kill()
+	gatewaytest.Run(t, gateway.Options{
+		Configs: []string{fmt.Sprintf(running, a[0], a[1], a[2], a[3]), gateway.MetricsAt(a[4])}, HealthURL: "http://" + a[3],
+	})
 	exchange(t, http.MethodPost, "http://"+a[0]+"/v1/pprof?service.name=checkout", []byte(read(t, root+"/testdata/pprof/cpu.pb.gz")))
 
 	text := read(t, page)

@@ -22,7 +22,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
-	"github.com/otelpprof/otelpprof/test/tools/load"
+	"github.com/otelpprof/otelpprof/test/e2e/load"
 )
 
 const (

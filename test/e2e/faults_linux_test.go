@@ -20,7 +20,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/test/tools/load"
+	"github.com/otelpprof/otelpprof/test/e2e/load"
 )
 
 const (

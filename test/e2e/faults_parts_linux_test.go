@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/test/tools/load"
+	"github.com/otelpprof/otelpprof/test/e2e/load"
 )
 
 // TestFaultsReport: the figures are written between the marks, and nothing else is changed.

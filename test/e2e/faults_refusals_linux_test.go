@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
-	"github.com/otelpprof/otelpprof/test/tools/load"
+	"github.com/otelpprof/otelpprof/test/e2e/load"
 )
 
 // life is one run of the gateway's process, with the refusals that it last reported.

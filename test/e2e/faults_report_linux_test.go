@@ -16,7 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/test/tools/load"
+	"github.com/otelpprof/otelpprof/test/e2e/load"
 )
 
 // faultsReport has the figures of TestFaults.

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -52,17 +51,6 @@ service:
     profiles:
       receivers: [pprof]
       exporters: [pprof]
-  telemetry:
-    metrics:
-      readers:
-        - pull:
-            exporter:
-              prometheus:
-                host: 127.0.0.1
-                port: %s
-                without_scope_info: true
-                without_type_suffix: true
-                without_units: true
 `
 
 // patience is how long anything may take that the gateway does by itself.
@@ -81,17 +69,15 @@ type tester struct {
 func start(t *testing.T, overrides ...string) *tester {
 	t.Helper()
 	addresses := must.Get(gateway.FreeAddresses(t.Context(), 4))(t)
-	_, metricsPort, err := net.SplitHostPort(addresses[1])
-	require.NoError(t, err)
 	g := &tester{
 		intake:    addresses[0],
 		metrics:   addresses[1],
 		profiling: addresses[2],
 		directory: filepath.Join(t.TempDir(), "profiles"),
 	}
-	config := fmt.Sprintf(baseConfig, g.intake, g.directory, addresses[3], g.profiling, metricsPort)
+	config := fmt.Sprintf(baseConfig, g.intake, g.directory, addresses[3], g.profiling)
 	g.Gateway = gatewaytest.Run(t, gateway.Options{
-		Configs:   append([]string{config}, overrides...),
+		Configs:   append([]string{config, gateway.MetricsAt(g.metrics)}, overrides...),
 		HealthURL: "http://" + addresses[3],
 	})
 	return g

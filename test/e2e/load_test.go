@@ -6,7 +6,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,7 +24,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/test/tools/load"
+	"github.com/otelpprof/otelpprof/test/e2e/load"
 )
 
 // loadedConfig is a gateway with all receivers and a queue on disk. It answers after a profile is in the queue.
@@ -77,17 +76,6 @@ service:
       receivers: [pprof, otlp, splunk_log_profile]
       processors: [memory_limiter, profile_deduplicator]
       exporters: [otlp_grpc]
-  telemetry:
-    metrics:
-      readers:
-        - pull:
-            exporter:
-              prometheus:
-                host: 127.0.0.1
-                port: %s
-                without_scope_info: true
-                without_type_suffix: true
-                without_units: true
 `
 
 // loaded is a gateway with a queue on disk that can be killed and started again, between senders and a destination.
@@ -140,12 +128,10 @@ func (l *loaded) read(t *testing.T, read func(root string) (*load.Uploads, error
 func (l *loaded) prepare(t *testing.T, destination string, more ...string) {
 	t.Helper()
 	addresses := must.Get(gateway.FreeAddresses(t.Context(), 5))(t)
-	_, metricsPort, err := net.SplitHostPort(addresses[4])
-	require.NoError(t, err)
 	l.Targets = load.Targets{Pprof: addresses[0], OTLP: addresses[1], Splunk: addresses[2]}
 	l.health, l.metrics = addresses[3], addresses[4]
-	l.configs = append([]string{fmt.Sprintf(loadedConfig, addresses[0], addresses[1], addresses[2], l.memoryMiB, l.memoryMiB/5,
-		destination, l.queue, addresses[3], metricsPort)}, more...)
+	config := fmt.Sprintf(loadedConfig, addresses[0], addresses[1], addresses[2], l.memoryMiB, l.memoryMiB/5, destination, l.queue, l.health)
+	l.configs = append([]string{config, gateway.MetricsAt(l.metrics)}, more...)
 }
 
 // run starts the gateway. It is killed when ctx ends. While the gateway is down, another process can use its address for a moment to

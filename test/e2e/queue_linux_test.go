@@ -16,7 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
-	"github.com/otelpprof/otelpprof/test/tools/load"
+	"github.com/otelpprof/otelpprof/test/e2e/load"
 )
 
 // smallDisk mounts a file system of a few MiB and returns a directory in it.

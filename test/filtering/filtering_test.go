@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -199,14 +198,10 @@ type tester struct {
 	address, metrics, directory string
 }
 
-// settings override each example: free addresses for the receiver, the health check and the metrics.
+// settings override each example: free addresses for the receiver and the health check.
 const settings = `yaml:
 receivers: {pprof: {server: {endpoint: %q}}}
 extensions: {health_check: {endpoint: %q}}
-service:
-  telemetry:
-    metrics:
-      readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: %s, without_scope_info: true, without_type_suffix: true, without_units: true}}}}]
 `
 
 // start runs a gateway until the test ends. Each configuration overrides those before it. extensions are added to health_check in
@@ -214,10 +209,8 @@ service:
 func start(t *testing.T, extensions string, configs ...string) *tester {
 	t.Helper()
 	addresses := must.Get(gateway.FreeAddresses(t.Context(), 3))(t)
-	_, metricsPort, err := net.SplitHostPort(addresses[2])
-	require.NoError(t, err)
 	g := &tester{address: addresses[0], metrics: addresses[2], directory: t.TempDir()}
-	configs = append(configs, fmt.Sprintf(settings, addresses[0], addresses[1], metricsPort), "yaml:service::extensions: [health_check"+extensions+"]")
+	configs = append(configs, fmt.Sprintf(settings, addresses[0], addresses[1]), gateway.MetricsAt(g.metrics), "yaml:service::extensions: [health_check"+extensions+"]")
 	gatewaytest.Run(t, gateway.Options{
 		Configs: configs, Environment: []string{"HOST_NAME=node-1"}, HealthURL: "http://" + addresses[1], Directory: g.directory,
 	})

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,8 +56,6 @@ func TestEBPFNames(t *testing.T) {
 	api := startAPIServer(t)
 	config := must.Get(filepath.Abs("../../config/ebpf.yaml"))(t)
 	addresses := must.Get(gateway.FreeAddresses(t.Context(), 4))(t)
-	_, metricsPort, err := net.SplitHostPort(addresses[3])
-	require.NoError(t, err)
 	directory := t.TempDir()
 	gatewaytest.Run(t, gateway.Options{
 		Configs: []string{
@@ -68,8 +65,7 @@ func TestEBPFNames(t *testing.T) {
 			fmt.Sprintf("yaml:extensions: {health_check: {endpoint: %q}}", addresses[2]),
 			"yaml:service::pipelines::profiles::processors: [memory_limiter, k8s_attributes, profile_deduplicator, transform]",
 			"yaml:service::pipelines::profiles::exporters: [pprof/files]",
-			fmt.Sprintf("yaml:service::telemetry::metrics: {level: normal, readers: [{pull: {exporter: {prometheus: {"+
-				"host: 127.0.0.1, port: %s, without_scope_info: true, without_type_suffix: true, without_units: true}}}}]}", metricsPort),
+			"yaml:service::telemetry::metrics::level: normal", gateway.MetricsAt(addresses[3]),
 		},
 		HealthURL:   "http://" + addresses[2],
 		Directory:   directory,

@@ -40,6 +40,13 @@ type Options struct {
 	Gates []string
 }
 
+// MetricsAt is the configuration of the Collector's own metrics at an address, with the names of its documentation.
+func MetricsAt(address string) string {
+	_, port, _ := strings.Cut(address, ":")
+	return "yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: " + port +
+		", without_scope_info: true, without_type_suffix: true, without_units: true}}}}]"
+}
+
 // Gateway is a running process.
 type Gateway struct {
 	command *exec.Cmd

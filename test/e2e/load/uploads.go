@@ -3,7 +3,7 @@
 
 // Package load generates uploads for tests that cause failures in a gateway. Each upload has a number, which determines
 // its content, its protocol and the expected result.
-package load // import "github.com/otelpprof/otelpprof/test/tools/load"
+package load // import "github.com/otelpprof/otelpprof/test/e2e/load"
 
 import (
 	"bytes"
