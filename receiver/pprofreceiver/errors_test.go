@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -48,21 +47,8 @@ func TestClassify(t *testing.T) {
 		code      string
 		retryable bool
 	}{
-		{name: "broken pprof", err: pprof.ErrMalformed, status: 400, reason: "malformed", code: "invalid_argument"},
-		{name: "broken gzip", err: inflate.ErrCorrupt, status: 400, reason: "malformed", code: "invalid_argument"},
-		{name: "older format", err: pprof.ErrNotPprof, status: 415, reason: "not_pprof", code: "invalid_argument"},
-		{name: "a limit of the payload", err: pprof.ErrTooLarge, status: 413, reason: "too_large", code: "resource_exhausted"},
-		{name: "inflated bytes", err: inflate.ErrTooLarge, status: 413, reason: "too_large", code: "resource_exhausted"},
-		{name: "wire bytes", err: bodyError(&http.MaxBytesError{Limit: 7}), status: 413, reason: "too_large", code: "resource_exhausted"},
-		{name: "slow sender", err: bodyError(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), status: 408, reason: "too_slow", code: "deadline_exceeded"},
 		{name: "reset connection", err: bodyError(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), status: 400, reason: "aborted", code: "canceled"},
-		{name: "early end", err: bodyError(io.ErrUnexpectedEOF), status: 400, reason: "aborted", code: "canceled"},
-		{name: "broken chunks", err: bodyError(errors.New("malformed chunked encoding")), status: 400, reason: "malformed", code: "invalid_argument"},
-		{name: "memory limiter", err: consumerError(waiting, later), status: 503, reason: "consumer_unavailable", code: "unavailable", retryable: true},
-		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", code: "unavailable", retryable: true},
-		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected", code: "invalid_argument"},
 		{name: "permanent for one of several", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(later), later)), status: 503, reason: "consumer_unavailable", code: "unavailable", retryable: true},
-		{name: "too large for the budget", err: consumerError(waiting, tooLarge), status: 413, reason: "too_large", code: "resource_exhausted"},
 		{name: "too large for Kafka", err: consumerError(waiting, consumererror.NewPermanent(inflate.ErrTooLarge)), status: 413, reason: "too_large", code: "resource_exhausted"},
 		{name: "too large for one of several", err: consumerError(waiting, errors.Join(tooLarge, later)), status: 503, reason: "consumer_unavailable", code: "unavailable", retryable: true},
 		{name: "too large for one, other limits of another", err: consumerError(waiting, errors.Join(tooLarge, consumererror.NewPermanent(later))), status: 413, reason: "too_large", code: "resource_exhausted"},
@@ -220,24 +206,18 @@ func TestRepairs(t *testing.T) {
 	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_repairs", points("kind", want))
 }
 
-// TestRepairsOfPayload: a repair of a payload is counted.
-func TestRepairsOfPayload(t *testing.T) {
-	r := run(t, nil)
-	body := append(plain(t, cpuProfile(1)), 0xf8, 0x07, 1) // Field 127, a varint.
-	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
-	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_repairs", points("kind", map[string]int64{"unknown_field": 1}))
-}
-
-// TestRepairsOfRecording: what was missing or wrong in a recording is counted.
-func TestRepairsOfRecording(t *testing.T) {
-	r := run(t, nil)
+// TestRepairsOfPayloads: what was missing or wrong in a payload is counted.
+func TestRepairsOfPayloads(t *testing.T) {
 	recording := jfrtest.New()
 	recording.Header = jfrtest.Header{StartNanos: 5e9, StartTicks: 7e9, TicksPerSecond: 1e9}
 	recording.ExecutionSample(7e9, 0, 6, 0, jfrtest.Context{}) // Stack 6 does not exist.
 	recording.ExecutionSample(7e9, 0, 6, 0, jfrtest.Context{})
 	recording.ExecutionSample(1e9, 0, recording.Stack(false), 0, jfrtest.Context{}) // Before 1970.
-	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", recording.Bytes()).status)
-	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_repairs", points("kind", map[string]int64{"no_stack": 2, "invalid_time": 1}))
+	r := run(t, nil)
+	for _, body := range [][]byte{append(plain(t, cpuProfile(1)), 0xf8, 0x07, 1), recording.Bytes()} { // Field 127, a varint.
+		require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
+	}
+	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_pprof_repairs", points("kind", map[string]int64{"unknown_field": 1, "no_stack": 2, "invalid_time": 1}))
 }
 
 // TestMetadataFromResource holds that what the resource says comes to the next consumer as metadata, beside the tenant.

@@ -170,11 +170,9 @@ func TestScrapeDeltaPayload(t *testing.T) {
 	counters := &counting{}
 	to := newTarget(t, counters.serve)
 	for mode, kept := range map[string]bool{DeltaComputed: false, DeltaOff: true} {
-		cfg := fetchConfig()
+		cfg, section := scrapeConfig(to.URL)
 		cfg.IncludeOriginalPayload = true
-		section := cfg.Scrape.GetOrInsertDefault()
-		section.Schedule, section.Delta, section.Profiles = soon(), mode, []ScrapedProfile{{Name: profileMutex}}
-		section.Targets = []TargetConfig{{Endpoint: to.URL}}
+		section.Delta, section.Profiles = mode, []ScrapedProfile{{Name: profileMutex}}
 		r := runConfig(t, &watchingHost{}, cfg)
 		profile := r.sink.wait(t, 1)[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
 		assert.Equal(t, kept, profile.OriginalPayload().Len() > 0, mode)

@@ -30,6 +30,25 @@ func fetchConfig() *Config {
 	return cfg
 }
 
+// scrapeConfig is a configuration that scrapes targets soon, and its section.
+func scrapeConfig(endpoints ...string) (*Config, *ScrapeConfig) {
+	cfg := fetchConfig()
+	section := cfg.Scrape.GetOrInsertDefault()
+	section.Schedule = soon()
+	for _, endpoint := range endpoints {
+		section.Targets = append(section.Targets, TargetConfig{Endpoint: endpoint})
+	}
+	return cfg, section
+}
+
+// remoteConfig is a configuration that fetches one profile soon, and its section.
+func remoteConfig(endpoint string) (*Config, *RemoteConfig) {
+	cfg := fetchConfig()
+	section := cfg.Remote.GetOrInsertDefault()
+	section.Schedule, section.HTTP.Endpoint = soon(), endpoint
+	return cfg, section
+}
+
 // target is a program that serves profiles, as far as a test says.
 type target struct {
 	*httptest.Server

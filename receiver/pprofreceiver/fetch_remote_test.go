@@ -26,9 +26,7 @@ import (
 // runRemote fetches from a target. change changes the configuration.
 func runRemote(t *testing.T, host *watchingHost, endpoint string, change func(*Config, *RemoteConfig)) *running {
 	t.Helper()
-	cfg := fetchConfig()
-	section := cfg.Remote.GetOrInsertDefault()
-	section.Schedule, section.HTTP.Endpoint = soon(), endpoint
+	cfg, section := remoteConfig(endpoint)
 	if change != nil {
 		change(cfg, section)
 	}
@@ -216,9 +214,7 @@ func TestRemoteTimeout(t *testing.T) {
 func TestLateShutdown(t *testing.T) {
 	to := newTarget(t, serve(plain(t, cpuProfile(1))))
 	entered, release := make(chan struct{}), make(chan struct{})
-	cfg := fetchConfig()
-	section := cfg.Remote.GetOrInsertDefault()
-	section.Schedule, section.HTTP.Endpoint = soon(), to.URL
+	cfg, _ := remoteConfig(to.URL)
 	r := runInto(t, componenttest.NewNopHost(), cfg, &sink{consume: func(context.Context) error {
 		entered <- struct{}{}
 		<-release

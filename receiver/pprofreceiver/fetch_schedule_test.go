@@ -235,10 +235,7 @@ func TestGaugesAreNotRemembered(t *testing.T) {
 	p := cpuProfile(10)
 	p.SampleType[1].Type = "inuse_space"
 	to := newTarget(t, serve(plain(t, p)))
-	cfg := fetchConfig()
-	section := cfg.Scrape.GetOrInsertDefault()
-	section.Schedule = soon()
-	section.Targets = []TargetConfig{{Endpoint: to.URL}}
+	cfg, section := scrapeConfig(to.URL)
 	section.Profiles = []ScrapedProfile{{Name: profileAllocs}}
 	r := runInto(t, budgettest.NewHost(b), cfg, &sink{})
 	r.waitOutcome(t, outcomeBaseline, 1)

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componentstatus"
-	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configopaque"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -24,12 +23,7 @@ import (
 // runScrape scrapes targets, with the change.
 func runScrape(t *testing.T, host *watchingHost, change func(*ScrapeConfig), endpoints ...string) *running {
 	t.Helper()
-	cfg := fetchConfig()
-	section := cfg.Scrape.GetOrInsertDefault()
-	section.Schedule = soon()
-	for _, endpoint := range endpoints {
-		section.Targets = append(section.Targets, TargetConfig{Endpoint: endpoint})
-	}
+	cfg, section := scrapeConfig(endpoints...)
 	if change != nil {
 		change(section)
 	}
@@ -137,11 +131,8 @@ func oneAtATime(r *pprofReceiver) { r.sections[0].(*scrape).slots = make(chan st
 // TestScrapeAtOnce works on so many profiles at a time; others wait for their turn, and give up when their time has passed.
 func TestScrapeAtOnce(t *testing.T) {
 	to := newTarget(t, serve(plain(t, cpuProfile(1))))
-	cfg := fetchConfig()
-	section := cfg.Scrape.GetOrInsertDefault()
-	section.Schedule, section.HTTP.Timeout = soon(), 100*time.Millisecond
-	section.Profiles = []ScrapedProfile{{Name: "a"}, {Name: "b"}}
-	section.Targets = []TargetConfig{{Endpoint: to.URL}}
+	cfg, section := scrapeConfig(to.URL)
+	section.HTTP.Timeout, section.Profiles = 100*time.Millisecond, []ScrapedProfile{{Name: "a"}, {Name: "b"}}
 	r := runInto(t, &watchingHost{}, cfg, &sink{}, oneAtATime)
 	places := r.receiver.sections[0].(*scrape).slots
 	places <- struct{}{} // as another profile that is being translated
@@ -154,11 +145,8 @@ func TestScrapeAtOnce(t *testing.T) {
 func TestScrapeWaitsWithoutAPlace(t *testing.T) {
 	to := newTarget(t, serve(plain(t, cpuProfile(1))))
 	entered, release := make(chan struct{}, 100), make(chan struct{})
-	cfg := fetchConfig()
-	section := cfg.Scrape.GetOrInsertDefault()
-	section.Schedule = soon()
+	cfg, section := scrapeConfig(to.URL)
 	section.Profiles = []ScrapedProfile{{Name: "a"}, {Name: "b"}}
-	section.Targets = []TargetConfig{{Endpoint: to.URL}}
 	r := runInto(t, &watchingHost{}, cfg, &sink{consume: func(context.Context) error {
 		entered <- struct{}{}
 		<-release
@@ -181,22 +169,13 @@ func TestScrapeTimeout(t *testing.T) {
 
 // TestIdleConnectionsAreClosed: after a shutdown, targets have no connection of the receiver.
 func TestIdleConnectionsAreClosed(t *testing.T) {
-	for name, change := range map[string]func(*Config, string){
-		"scrape": func(cfg *Config, address string) {
-			section := cfg.Scrape.GetOrInsertDefault()
-			section.Schedule, section.Targets = soon(), []TargetConfig{{Endpoint: address}}
-			section.Profiles = []ScrapedProfile{{Name: profileHeap}}
-		},
-		"remote": func(cfg *Config, address string) {
-			section := cfg.Remote.GetOrInsertDefault()
-			section.Schedule, section.HTTP.Endpoint = soon(), address
-		},
+	for name, start := range map[string]func(address string) *running{
+		"scrape": func(address string) *running { return runScrape(t, &watchingHost{}, nil, address) },
+		"remote": func(address string) *running { return runRemote(t, &watchingHost{}, address, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, open := httpclienttest.NewServer(t, serve(plain(t, cpuProfile(1))))
-			cfg := fetchConfig()
-			change(cfg, url)
-			r := runConfig(t, componenttest.NewNopHost(), cfg)
+			r := start(url)
 			r.waitOutcome(t, outcomeOK, 2)
 			assert.Positive(t, open())
 			require.NoError(t, r.receiver.Shutdown(t.Context()))

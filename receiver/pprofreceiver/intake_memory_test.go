@@ -63,10 +63,7 @@ func TestReserveWhileGone(t *testing.T) {
 func TestScrapedMemory(t *testing.T) {
 	b := memory.New(64<<20, 0)
 	to := newTarget(t, serve(gz(t, plain(t, cpuProfile(10)))))
-	cfg := fetchConfig()
-	section := cfg.Scrape.GetOrInsertDefault()
-	section.Schedule = soon()
-	section.Targets = []TargetConfig{{Endpoint: to.URL}}
+	cfg, section := scrapeConfig(to.URL)
 	section.Profiles = []ScrapedProfile{{Name: profileMutex, Delta: DeltaComputed}, {Name: "other"}}
 	next := &sink{consume: func(ctx context.Context) error {
 		assert.Positive(t, memory.FromContext(ctx).Bytes())
@@ -85,10 +82,7 @@ func TestScrapedMemoryExhausted(t *testing.T) {
 	b := memory.New(1<<20, time.Millisecond)
 	others := holdAllBut(t, b, 0)
 	to := newTarget(t, serve(gz(t, plain(t, cpuProfile(10)))))
-	cfg := fetchConfig()
-	section := cfg.Remote.GetOrInsertDefault()
-	section.Schedule = soon()
-	section.HTTP.Endpoint = to.URL
+	cfg, _ := remoteConfig(to.URL)
 	r := runInto(t, budgettest.NewHost(b), cfg, &sink{})
 	r.waitOutcome(t, "memory_budget", 1)
 	others.Release()
@@ -191,13 +185,9 @@ func TestMemoryTooLarge(t *testing.T) {
 // TestWaitingAtShutdown: a request that waits to be processed during a shutdown is refused with a retryable error. Its
 // client is still connected.
 func TestWaitingAtShutdown(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
 	body := plain(t, cpuProfile(1))
 	r := runWaiting(t, time.Minute, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = 1 })
-	r.whileProcessed("/v1/pprof", func(context.Context) {
-		entered <- struct{}{}
-		<-release
-	})
+	entered, release := r.holdRequests("/v1/pprof")
 	first := r.postLater(t, "/v1/pprof", body)
 	<-entered
 	second := r.postLater(t, "/v1/pprof", body)

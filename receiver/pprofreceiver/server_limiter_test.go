@@ -20,14 +20,10 @@ import (
 
 // TestBusy: a request above the limit is refused with a retryable error.
 func TestBusy(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
 	r := runWaiting(t, 10*time.Millisecond, func(_ *Config, s *ServerConfig) {
 		s.MaxConcurrentRequests = 1
 	})
-	r.whileProcessed("/v1/pprof", func(context.Context) {
-		entered <- struct{}{}
-		<-release
-	})
+	entered, release := r.holdRequests("/v1/pprof")
 	body := plain(t, cpuProfile(1))
 	first := r.postLater(t, "/v1/pprof", body)
 	<-entered
@@ -44,12 +40,8 @@ func TestBusy(t *testing.T) {
 
 // TestWaitForLimit: a request above the limit waits.
 func TestWaitForLimit(t *testing.T) {
-	entered, release := make(chan struct{}, 2), make(chan struct{})
 	r := runWaiting(t, time.Minute, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = 1 })
-	r.whileProcessed("/v1/pprof", func(context.Context) {
-		entered <- struct{}{}
-		<-release
-	})
+	entered, release := r.holdRequests("/v1/pprof")
 	body := plain(t, cpuProfile(1))
 	first, second := r.postLater(t, "/v1/pprof", body), r.postLater(t, "/v1/pprof", body)
 	<-entered
@@ -141,6 +133,16 @@ func TestGreedyTenant(t *testing.T) {
 	for _, first := range greedy {
 		assert.Equal(t, http.StatusNoContent, (<-first).status)
 	}
+}
+
+// holdRequests holds requests to a path while they are processed, until release is closed.
+func (r *running) holdRequests(path string) (entered <-chan struct{}, release chan<- struct{}) {
+	begun, end := make(chan struct{}, 2), make(chan struct{})
+	r.whileProcessed(path, func(context.Context) {
+		begun <- struct{}{}
+		<-end
+	})
+	return begun, end
 }
 
 // whileProcessed calls a function while a request to a path is processed, before its payloads are translated.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -119,10 +118,7 @@ func (r *running) post(t *testing.T, path, contentType string, body []byte, head
 	return response.StatusCode, string(answer)
 }
 
-const (
-	protobuf = "application/x-protobuf"
-	jsonType = "application/json"
-)
+const protobuf = "application/x-protobuf"
 
 // postLogs sends logs like an agent.
 func (r *running) postLogs(t *testing.T, logs plog.Logs) (status int, text string) {
@@ -131,16 +127,10 @@ func (r *running) postLogs(t *testing.T, logs plog.Logs) (status int, text strin
 	return r.post(t, "/v1/logs", protobuf, body)
 }
 
-// captures returns the paths of the requests in testdata/splunk with this suffix.
-func captures(t *testing.T, ending string) []string {
+// captures returns the paths of the requests in testdata/splunk.
+func captures(t *testing.T) []string {
 	t.Helper()
-	all := must.Get(filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*")))(t)
-	var paths []string
-	for _, path := range all {
-		if strings.HasSuffix(path, ending) {
-			paths = append(paths, path)
-		}
-	}
+	paths := must.Get(filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*.pb")))(t)
 	require.NotEmpty(t, paths)
 	return paths
 }

@@ -92,20 +92,6 @@ func TestConfigurationsDoNotShare(t *testing.T) {
 	assert.Empty(t, instances)
 }
 
-// TestTakenPort: if a server cannot listen, every part returns an error.
-func TestTakenPort(t *testing.T) {
-	cfg, addresses := configured(t)
-	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", addresses[1])
-	require.NoError(t, err)
-	defer listener.Close()
-	for _, p := range createAll(t, cfg, all(), componentTelemetry()) {
-		require.ErrorContains(t, p.Start(t.Context(), componenttest.NewNopHost()), "address already in use")
-		defer func() { assert.NoError(t, p.Shutdown(t.Context())) }()
-	}
-	assert.False(t, listening(t, addresses[0]))
-}
-
 // TestAnnouncement: the records that have no pipeline are logged once.
 func TestAnnouncement(t *testing.T) {
 	next := consumertest.NewNop()

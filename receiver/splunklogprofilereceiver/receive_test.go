@@ -33,7 +33,7 @@ func TestEveryCapture(t *testing.T) {
 	r := run(t, pipelines{profiles: sink}, nil)
 	client := plogotlp.NewGRPCClient(r.dial(t))
 	decoder := splunk.NewDecoder(splunk.Options{})
-	for _, path := range captures(t, ".pb") {
+	for _, path := range captures(t) {
 		want, _ := decoder.Decode(readLogs(t, path), 0, nil)
 		body, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -49,21 +49,6 @@ func TestEveryCapture(t *testing.T) {
 		for _, got := range sink.AllProfiles() {
 			assert.Empty(t, profiletest.Diff(want, got), path)
 		}
-		sink.Reset()
-	}
-}
-
-func TestJSON(t *testing.T) {
-	sink := new(consumertest.ProfilesSink)
-	r := run(t, pipelines{profiles: sink}, nil)
-	for _, path := range captures(t, ".otlp.json") {
-		body := must.Get(os.ReadFile(path))(t)
-		logs := must.Get((&plog.JSONUnmarshaler{}).UnmarshalLogs(body))(t)
-		want, _ := splunk.NewDecoder(splunk.Options{}).Decode(logs, 0, nil)
-		status, text := r.post(t, "/v1/logs", jsonType, body)
-		assert.Equal(t, 200, status, text)
-		require.Len(t, sink.AllProfiles(), 1)
-		assert.Empty(t, profiletest.Diff(want, sink.AllProfiles()[0]), path)
 		sink.Reset()
 	}
 }
