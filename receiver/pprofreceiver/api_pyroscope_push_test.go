@@ -172,6 +172,7 @@ func TestPushRefusals(t *testing.T) {
 	checkRefusals(t, pushPath, nil, map[string]refused{
 		"all bad":          {body: pushRequest(false, nil, []byte("x"), []byte("y")), headers: proto, status: 400, reason: "malformed", says: "2 of 2 profiles refused: series[0].samples[0]: "},
 		"truncated":        {body: pushRequest(false, nil, good)[:20], headers: proto, status: 400, reason: "malformed", says: "malformed message"},
+		"truncated gzip":   {body: gz(t, pushRequest(false, nil, good))[:40], headers: append([]string{"Content-Encoding", "gzip"}, proto...), status: 400, reason: "malformed", says: "gzip"},
 		"truncated JSON":   {body: []byte(`{"series":[`), headers: asJSON, status: 400, reason: "malformed", says: "malformed message"},
 		"bad base64":       {body: []byte(`{"series":[{"samples":[{"rawProfile":"!"}]}]}`), headers: asJSON, status: 400, reason: "malformed", says: "base64"},
 		"1 MB label":       {body: pushRequest(false, map[string]string{"a": strings.Repeat("x", 1<<20)}, good), headers: proto, status: 413, reason: "too_large", says: "the limit is 16384"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -68,6 +69,7 @@ func TestFormatRefusals(t *testing.T) {
 	checkRefusals(t, "", func(cfg *Config, _ *ServerConfig) { cfg.Limits.Samples = 2 }, map[string]refused{
 		"unknown":           {target: "/v1/pprof?format=fold", body: []byte("{}"), status: 415, reason: "unknown_format", says: `format "fold" is not supported, only pprof, jfr, folded, lines, trie, tree, speedscope, cpuprofile, perf_script are`},
 		"unknown at ingest": {target: "/ingest?name=a&format=fold", body: []byte("{}"), status: 415, reason: "unknown_format", says: `only pprof, jfr, folded`},
+		"jfr, too large":    {target: "/v1/pprof?format=jfr", body: jfrtest.Example().Bytes(), status: 413, reason: "too_large", says: "samples"},
 		"jfr":               {target: "/v1/pprof?format=jfr", body: []byte("a 1"), status: 400, reason: "malformed", says: "malformed JFR recording"},
 		"form":              {target: "/v1/pprof", body: formOf("b", "profile", "x"), headers: []string{"Content-Type", "Multipart/Form-Data; boundary=b"}, status: 415, reason: "unknown_format", says: "a form is not supported here"},
 		"sample type":       {target: "/v1/pprof?format=folded&sample_type=cpu", body: []byte("a 1"), status: 400, reason: "bad_query", says: `sample_type "cpu"`},

@@ -103,8 +103,6 @@ func classOf(err error) refusalClass {
 		return aborted
 	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, text.ErrMalformed, inflate.ErrCorrupt):
 		return malformed
-	case errors.Is(err, pprof.ErrNotPprof):
-		return notPprof
 	default:
 		return internalError
 	}
