@@ -161,6 +161,31 @@ func (g *tester) assertApart(t *testing.T, service string) {
 	}
 }
 
+// assertLoad waits for a profile of each kind of a service that runs startLoad. The resource has these attributes besides its name.
+func (g *tester) assertLoad(t *testing.T, service string, attributes ...string) {
+	t.Helper()
+	for kind, types := range map[string][]string{
+		"cpu":       {"samples", "cpu"},
+		"heap":      {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+		"goroutine": {"goroutine"},
+		"mutex":     {"contentions", "delay"},
+		"block":     {"contentions", "delay"},
+	} {
+		p := g.waitFor(t, service, kind, hot)
+		assert.Equal(t, types, typesOf(p), kind)
+		assertResource(t, p, append(attributes, "service.name="+service)...)
+		for _, sample := range p.Sample {
+			for _, value := range sample.Value {
+				assert.GreaterOrEqual(t, value, int64(0), kind)
+			}
+		}
+		if kind == "cpu" {
+			assertLabel(t, hot, "controller", "cart", p)
+		}
+	}
+	g.assertApart(t, service)
+}
+
 // assertLabel looks for a label of samples in which the function stands. Some samples may be without: a client may
 // not know yet, or any more, what it works on.
 func assertLabel(t *testing.T, function, key, value string, profiles ...*profile.Profile) {

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,24 +202,11 @@ func fourTypes(t *testing.T) (bodies [][]byte) {
 // push uploads the bodies for the services of this name from first to before end, each until it is accepted.
 func (g *tester) push(t *testing.T, name string, first, end int, bodies [][]byte) {
 	t.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: uploaders}
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: patience}
-	var next atomic.Int64
-	next.Store(int64(first))
-	var group sync.WaitGroup
-	for range uploaders {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < end && !t.Failed(); i = int(next.Add(1)) - 1 {
-				for _, body := range bodies {
-					target := fmt.Sprintf("http://%s/v1/pprof?service.name=%s-%d", g.intake, name, i)
-					assert.NoError(t, uploadUntilAccepted(client, target, body))
-				}
-			}
-		})
-	}
-	group.Wait()
-	require.False(t, t.Failed())
+	g.uploadEach(t, first, end, func(i int, upload func(query string, payload []byte)) {
+		for _, body := range bodies {
+			upload(fmt.Sprintf("?service.name=%s-%d", name, i), body)
+		}
+	})
 }
 
 // waitUntilHeld returns when this many pprofs, since the start, have come to where they are held.

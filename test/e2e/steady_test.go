@@ -71,31 +71,40 @@ func TestSteadyState(t *testing.T) {
 func (g *tester) uploadMany(t *testing.T, first, end int) int64 {
 	t.Helper()
 	payloads := steadyPayloads(t)
+	resident := make([]int64, end)
+	g.uploadEach(t, first, end, func(i int, upload func(query string, payload []byte)) {
+		// The resource makes each upload another profile, with an id and a file of its own.
+		upload(fmt.Sprintf("?service.name=soak-%d&resource.upload=%d", i%20, i), payloads[i%len(payloads)])
+		process, err := g.Process()
+		assert.NoError(t, err)
+		resident[i] = process.Resident
+	})
+	resident = resident[first:]
+	slices.Sort(resident)
+	return resident[len(resident)/2]
+}
+
+// uploadEach calls each, for the numbers from first to before end, from several senders. upload sends a profile until it is accepted.
+func (g *tester) uploadEach(t *testing.T, first, end int, each func(i int, upload func(query string, payload []byte))) {
+	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: uploaders}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: patience}
-
+	upload := func(query string, payload []byte) {
+		assert.NoError(t, uploadUntilAccepted(client, "http://"+g.intake+"/v1/pprof"+query, payload), query)
+	}
 	var next atomic.Int64
 	next.Store(int64(first))
-	resident := make([]int64, end)
 	var group sync.WaitGroup
 	for range uploaders {
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < end && !t.Failed(); i = int(next.Add(1)) - 1 {
-				// The resource makes each upload another profile, with an id and a file of its own.
-				target := fmt.Sprintf("http://%s/v1/pprof?service.name=soak-%d&resource.upload=%d", g.intake, i%20, i)
-				assert.NoError(t, uploadUntilAccepted(client, target, payloads[i%len(payloads)]), "upload %d", i)
-				process, err := g.Process()
-				assert.NoError(t, err)
-				resident[i] = process.Resident
+				each(i, upload)
 			}
 		})
 	}
 	group.Wait()
 	require.False(t, t.Failed())
-	resident = resident[first:]
-	slices.Sort(resident)
-	return resident[len(resident)/2]
 }
 
 // steadyPayloads are a hundred uploads, as a fleet sends them: many small profiles, some of 100 kB, one of 600 kB.
