@@ -50,21 +50,33 @@ type results struct {
 	// order lists the profiles of each group of benchmarks in the order of the output.
 	order map[string][]string
 	// measured has the measurements of each benchmark by name, such as "Decode/profile=go-cpu/op=limit".
-	measured map[string]*measurement
+	measured map[string]measurement
 	// count is the largest number of measurements of one benchmark.
 	count int
 }
 
-// measurement has the values of all repetitions.
-type measurement struct {
-	nanoseconds, bytes, allocations, megabytesPerSecond, samplesPerSecond, perMessage, memoryRatio, held, percent []float64
-}
+// measurement has the values of one benchmark by unit, one of each run.
+type measurement map[string][]float64
+
+// The units, as benchmarks print them.
+const (
+	unitTime        = "ns/op"
+	unitBytes       = "B/op"
+	unitAllocations = "allocs/op"
+	unitSpeed       = "MB/s"
+	unitSamples     = "samples/s"
+	unitMessage     = "ns/message"
+	unitMemoryRatio = "memory-ratio"
+	unitHeld        = "MiB-held"
+	unitProcess     = "MiB-process"
+	unitPercent     = "percent"
+)
 
 // processors matches the suffix for GOMAXPROCS in a benchmark's name. It is missing if GOMAXPROCS is 1.
 var processors = regexp.MustCompile(`-\d+$`)
 
 func parse(r io.Reader) (*results, error) {
-	res := &results{header: map[string]string{}, order: map[string][]string{}, measured: map[string]*measurement{}}
+	res := &results{header: map[string]string{}, order: map[string][]string{}, measured: map[string]measurement{}}
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
@@ -103,7 +115,7 @@ func (res *results) line(text string) error {
 func (res *results) add(name string, pairs []string) error {
 	m := res.measured[name]
 	if m == nil {
-		m = &measurement{}
+		m = measurement{}
 		res.measured[name] = m
 		group, _, _ := strings.Cut(name, "/")
 		if profile := part(name, "profile"); profile != "" && !slices.Contains(res.order[group], profile) {
@@ -115,28 +127,9 @@ func (res *results) add(name string, pairs []string) error {
 		if err != nil {
 			return fmt.Errorf("cannot read a value of %s: %w", name, err)
 		}
-		switch pairs[i+1] {
-		case "ns/op":
-			m.nanoseconds = append(m.nanoseconds, value)
-		case "B/op":
-			m.bytes = append(m.bytes, value)
-		case "allocs/op":
-			m.allocations = append(m.allocations, value)
-		case "MB/s":
-			m.megabytesPerSecond = append(m.megabytesPerSecond, value)
-		case "samples/s":
-			m.samplesPerSecond = append(m.samplesPerSecond, value)
-		case "ns/message":
-			m.perMessage = append(m.perMessage, value)
-		case "memory-ratio":
-			m.memoryRatio = append(m.memoryRatio, value)
-		case "MiB-held", "MiB-process":
-			m.held = append(m.held, value)
-		case "percent":
-			m.percent = append(m.percent, value)
-		}
+		m[pairs[i+1]] = append(m[pairs[i+1]], value)
 	}
-	res.count = max(res.count, len(m.nanoseconds))
+	res.count = max(res.count, len(m[unitTime]))
 	return nil
 }
 

@@ -27,7 +27,7 @@ const (
 
 // renderPages writes the times of the pages of profile_view, and the memory of what it holds, if they were measured.
 func renderPages(out *strings.Builder, res *results) {
-	pages := map[string]*measurement{}
+	pages := map[string]measurement{}
 	for name, m := range res.measured {
 		if page := part(name, "page"); page != "" && strings.HasPrefix(name, "ServerPages/") {
 			pages[page] = m
@@ -39,21 +39,15 @@ func renderPages(out *strings.Builder, res *results) {
 	fmt.Fprintf(out, "\n## Pages\n\nThe answers of the exporter `profile_view`, in gzip. `heap` is all that the page asks for: the list, a flame graph of up to 100,000 nodes and the table of functions, of the example of 1.3 MB 25 times, 32 MiB together. `hour` has 240 profiles of CPU time. Beside them, it holds a profile of each of 1000 services.\n\n| page | time | target | memory | allocations |\n|---|---:|---:|---:|---:|\n")
 	for _, page := range slices.Sorted(maps.Keys(pages)) {
 		m := pages[page]
-		target, mark := pageTarget, ""
+		target := pageTarget
 		if page == "heap" {
 			target = heapTarget
 		}
-		if nanoseconds(m) > float64(target) {
-			mark = " ✗"
-		}
-		fmt.Fprintf(out, "| %s | %s%s | %s | %s B | %s |\n", page, duration(nanoseconds(m)), mark, target, thousands(median(m.bytes)), thousands(allocations(m)))
+		fmt.Fprintf(out, "| %s | %s%s | %s | %s B | %s |\n", page, duration(nanoseconds(m)), mark(nanoseconds(m) > float64(target)), target, thousands(median(m[unitBytes])), thousands(allocations(m)))
 	}
 	if m := res.measured["ServerHeld"]; m != nil {
-		mark := ""
-		if median(m.held) > heldTarget {
-			mark = " ✗"
-		}
-		fmt.Fprintf(out, "\n200 services with 5 types and 15 minutes of profiles every 15 seconds, of 100 stacks each, are held in **%.0f MiB**%s (target ≤ %d MiB).\n", median(m.held), mark, heldTarget)
+		held := median(m[unitHeld])
+		fmt.Fprintf(out, "\n200 services with 5 types and 15 minutes of profiles every 15 seconds, of 100 stacks each, are held in **%.0f MiB**%s (target ≤ %d MiB).\n", held, mark(held > heldTarget), heldTarget)
 	}
 }
 
@@ -67,7 +61,7 @@ func renderFormats(out *strings.Builder, res *results) {
 		}
 		out.WriteString(header)
 		header = ""
-		fmt.Fprintf(out, "| %s | %.0f | %s | %s |\n", profile, median(m.megabytesPerSecond), thousands(median(m.samplesPerSecond)), thousands(allocations(m)))
+		fmt.Fprintf(out, "| %s | %.0f | %s | %s |\n", profile, median(m[unitSpeed]), thousands(median(m[unitSamples])), thousands(allocations(m)))
 	}
 	if header == "" {
 		out.WriteByte('\n')
@@ -93,12 +87,9 @@ func renderTexts(out *strings.Builder, res *results) error {
 		if err != nil {
 			return err
 		}
-		speed, mark := median(parse.megabytesPerSecond), ""
-		if speed < textsTarget {
-			mark = " ✗"
-		}
-		fmt.Fprintf(out, "| %s | %.0f%s | %s | %.0f | %s |\n", profile, speed, mark, thousands(allocations(parse)),
-			median(decode.megabytesPerSecond), thousands(allocations(decode)))
+		speed := median(parse[unitSpeed])
+		fmt.Fprintf(out, "| %s | %.0f%s | %s | %.0f | %s |\n", profile, speed, mark(speed < textsTarget), thousands(allocations(parse)),
+			median(decode[unitSpeed]), thousands(allocations(decode)))
 	}
 	fmt.Fprintf(out, "\nTarget: parse any ≥ %d MB/s, without an allocation.\n\n", textsTarget)
 	return nil
@@ -123,10 +114,10 @@ func renderScale(out *strings.Builder, res *results) error {
 		if err != nil {
 			return fmt.Errorf("cannot read the factor of %s: %w", name, err)
 		}
-		if median(m.megabytesPerSecond) == 0 {
+		if median(m[unitSpeed]) == 0 {
 			return fmt.Errorf("cannot tell the cost per byte of %s: the benchmark sets no bytes", name)
 		}
-		points = append(points, point{factor, 1000 / median(m.megabytesPerSecond)})
+		points = append(points, point{factor, 1000 / median(m[unitSpeed])})
 	}
 	if len(points) < 2 {
 		return errors.New("cannot find two sizes of BenchmarkDecodeScale")
@@ -138,11 +129,7 @@ func renderScale(out *strings.Builder, res *results) error {
 		low, high = min(low, p.cost), max(high, p.cost)
 		fmt.Fprintf(out, "| %d× | %.2f |\n", p.factor, p.cost)
 	}
-	mark := ""
-	if high/low > scaleTarget {
-		mark = " ✗"
-	}
-	fmt.Fprintf(out, "\nDearest ÷ cheapest: **%.2f**%s (target ≤ %g).\n", high/low, mark, scaleTarget)
+	fmt.Fprintf(out, "\nDearest ÷ cheapest: **%.2f**%s (target ≤ %g).\n", high/low, mark(high/low > scaleTarget), scaleTarget)
 	return nil
 }
 
@@ -170,15 +157,15 @@ const memoryTarget = 1.5
 type batchPoint struct {
 	profile  string
 	messages int
-	*measurement
+	values   []float64
 }
 
 // batchPoints returns the points of one benchmark, by profile and number of messages.
-func batchPoints(res *results, group string, values func(*measurement) []float64) (points []batchPoint) {
+func batchPoints(res *results, group, unit string) (points []batchPoint) {
 	for name, m := range res.measured {
 		messages, err := strconv.Atoi(part(name, "messages"))
-		if err == nil && strings.HasPrefix(name, group+"/") && len(values(m)) > 0 {
-			points = append(points, batchPoint{part(name, "profile"), messages, m})
+		if err == nil && strings.HasPrefix(name, group+"/") && len(m[unit]) > 0 {
+			points = append(points, batchPoint{part(name, "profile"), messages, m[unit]})
 		}
 	}
 	slices.SortFunc(points, func(a, b batchPoint) int {
@@ -189,29 +176,25 @@ func batchPoints(res *results, group string, values func(*measurement) []float64
 
 // renderMergeScale writes the time for one message when many become one, if it was measured.
 func renderMergeScale(out *strings.Builder, res *results) {
-	points := batchPoints(res, "MergeScale", func(m *measurement) []float64 { return m.perMessage })
+	points := batchPoints(res, "MergeScale", unitMessage)
 	if len(points) == 0 {
 		return
 	}
 	out.WriteString("\n## Many messages into one\n\nMessages of 4000 stacks that share half of their entries, held until the last one arrives. Above some hundred megabytes, lookups miss the CPU caches.\n\n| messages | time per message, median | fastest |\n|---:|---:|---:|\n")
 	for _, p := range points {
-		fmt.Fprintf(out, "| %d | %s | %s |\n", p.messages, duration(median(p.perMessage)), duration(slices.Min(p.perMessage)))
+		fmt.Fprintf(out, "| %d | %s | %s |\n", p.messages, duration(median(p.values)), duration(slices.Min(p.values)))
 	}
 }
 
 // renderBatchMemory writes the peak memory of a batch, if it was measured.
 func renderBatchMemory(out *strings.Builder, res *results) {
-	points := batchPoints(res, "Batch", func(m *measurement) []float64 { return m.memoryRatio })
+	points := batchPoints(res, "Batch", unitMemoryRatio)
 	if len(points) == 0 {
 		return
 	}
 	out.WriteString("\n## Memory while batching\n\nUploads that the processor holds and joins: the heap after the delivery, without garbage collection meanwhile, divided by the heap of the held messages.\n\n| profile | messages | memory ÷ held |\n|---|---:|---:|\n")
 	for _, p := range points {
-		mark := ""
-		if median(p.memoryRatio) > memoryTarget {
-			mark = " ✗"
-		}
-		fmt.Fprintf(out, "| %s | %d | %.2f%s |\n", p.profile, p.messages, median(p.memoryRatio), mark)
+		fmt.Fprintf(out, "| %s | %d | %.2f%s |\n", p.profile, p.messages, median(p.values), mark(median(p.values) > memoryTarget))
 	}
 	fmt.Fprintf(out, "\nTarget: any ≤ %g.\n", memoryTarget)
 }

@@ -19,15 +19,15 @@ type comparison struct {
 	ours      string
 	reference string
 	// value returns the compared value of a measurement.
-	value func(*measurement) float64
+	value func(measurement) float64
 	// medianTarget is the maximum of the median over all profiles, anyTarget that of each profile. 0 means no target.
 	medianTarget, anyTarget float64
 	// strict means below the target instead of at most the target.
 	strict bool
 }
 
-func nanoseconds(m *measurement) float64 { return median(m.nanoseconds) }
-func allocations(m *measurement) float64 { return median(m.allocations) }
+func nanoseconds(m measurement) float64 { return median(m[unitTime]) }
+func allocations(m measurement) float64 { return median(m[unitAllocations]) }
 
 var comparisons = []comparison{
 	{group: "Decode", title: "time ÷ limit", ours: "otelpprof", reference: "limit", value: nanoseconds, medianTarget: 1.1, anyTarget: 1.25},
@@ -88,7 +88,7 @@ func render(res *results, command, goVersion string) (string, error) {
 	return strings.TrimRight(out.String(), "\n") + "\n", nil
 }
 
-func find(res *results, group, profile, operation string) (*measurement, error) {
+func find(res *results, group, profile, operation string) (measurement, error) {
 	name := fmt.Sprintf("%s/profile=%s/op=%s", group, profile, operation)
 	m := res.measured[name]
 	if m == nil || nanoseconds(m) == 0 {
@@ -118,7 +118,7 @@ func renderTable(out *strings.Builder, res *results, group string) error {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(&rows[i], "| %s | %s | %s | %s |", profile, duration(nanoseconds(m)), thousands(median(m.bytes)), thousands(allocations(m)))
+				fmt.Fprintf(&rows[i], "| %s | %s | %s | %s |", profile, duration(nanoseconds(m)), thousands(median(m[unitBytes])), thousands(allocations(m)))
 			}
 			ratios = append(ratios, ratio)
 			fmt.Fprintf(&rows[i], " %.2f%s |", ratio, c.missed(ratio, c.anyTarget))
@@ -155,10 +155,15 @@ func (c comparison) ratio(res *results, profile string) (float64, error) {
 
 // missed marks an unrounded ratio above its target.
 func (c comparison) missed(ratio, target float64) string {
-	if target == 0 || ratio < target || ratio == target && !c.strict {
-		return ""
+	return mark(target != 0 && (ratio > target || ratio == target && c.strict))
+}
+
+// mark marks what misses its target.
+func mark(missed bool) string {
+	if missed {
+		return " ✗"
 	}
-	return " ✗"
+	return ""
 }
 
 func (c comparison) target() string {
