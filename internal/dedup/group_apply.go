@@ -11,33 +11,43 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// Copies calls the functions for each resource, scope and profile of the message, with the number of copies that Apply will make. The
-// number can be 0.
-func (g *Grouping) Copies(
-	resource func(r pprofile.ResourceProfiles, copies int), scope func(s pprofile.ScopeProfiles, copies int),
-	profile func(p pprofile.Profile, copies int),
-) {
-	for i, r := range g.pd.ResourceProfiles().All() {
-		planned := g.resources[i]
-		resource(r, len(planned.groups))
-		inScope, inProfile := newGroupSet(len(planned.groups)), newGroupSet(len(planned.groups))
-		samples := planned.samples
-		for _, s := range r.ScopeProfiles().All() {
+const (
+	// groupMemory is for a group of samples, with its places in lists. groupKeyMemory is for each attribute that it is grouped by.
+	groupMemory    = 256
+	groupKeyMemory = 128
+)
+
+// Memory estimates the additional memory of the message after Apply.
+func (g *Grouping) Memory() int64 {
+	total := int64(0)
+	for i, resource := range g.pd.ResourceProfiles().All() {
+		groups, samples := len(g.resources[i].groups), g.resources[i].samples
+		each := dictionary.ResourceMemory(resource.Resource(), resource.SchemaUrl()) + groupMemory + len(g.keys)*groupKeyMemory
+		total += int64(groups) * int64(each)
+		inScope, inProfile := newGroupSet(groups), newGroupSet(groups)
+		for _, scope := range resource.ScopeProfiles().All() {
 			inScope.clear()
-			for _, p := range s.Profiles().All() {
+			for _, profile := range scope.Profiles().All() {
 				inProfile.clear()
-				for _, group := range samples[:p.Samples().Len()] {
+				n := profile.Samples().Len()
+				for _, group := range samples[:n] {
 					inProfile.add(group)
 					inScope.add(group)
 				}
-				samples = samples[p.Samples().Len():]
-				profile(p, inProfile.n)
+				samples = samples[n:]
+				total += int64(inProfile.n) * int64(dictionary.ProfileMemory+4*profile.AttributeIndices().Len())
+				if inProfile.n > 0 {
+					total += int64(n) * dictionary.PointerMemory
+				}
 			}
-			scope(s, inScope.n)
+			total += int64(inScope.n) * int64(dictionary.ScopeMemory(scope.Scope(), scope.SchemaUrl()))
 		}
 	}
+	return total
 }
 
 // groupSet is a set of groups. The time to clear it does not depend on the number of groups.

@@ -389,16 +389,3 @@ func TestManyGroups(t *testing.T) {
 	assert.Equal(t, 2*n, pd.SampleCount())
 	assert.Equal(t, 2*n, pd.ProfileCount())
 }
-
-// Copies reports all copies before Apply.
-func TestGroupCopies(t *testing.T) {
-	pd := processes("java", "node", "java", "")
-	pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty() // without samples
-	var copies []int
-	dedup.PlanGroups(pd, []string{"process.executable.name"}).Copies(
-		func(_ pprofile.ResourceProfiles, n int) { copies = append(copies, n) },
-		func(_ pprofile.ScopeProfiles, n int) { copies = append(copies, n) },
-		func(_ pprofile.Profile, n int) { copies = append(copies, n) },
-	)
-	assert.Equal(t, []int{2, 2, 0, 2}, copies, "of the resource, its profiles and its scope")
-}

@@ -15,23 +15,20 @@ type content struct {
 	profiles, samples int
 	// entries has the length of each table, in the order of [dictionary.TableNames].
 	entries dictionary.Lengths
-	// bytes is the size in protobuf. It is 0 if it was not measured, see [deduplicator.measure].
+	// bytes is the size in protobuf.
 	bytes int
 }
 
-// contentOf returns the size of a message, measured.
-func contentOf(pd pprofile.Profiles) content {
-	c := countsOf(pd)
-	c.bytes = tablesBytes(pd) + resourcesBytes(pd)
-	return c
-}
+// contentOf returns the size of a message.
+func contentOf(pd pprofile.Profiles) content { return contentWith(pd, tablesBytes(pd)) }
 
-// countsOf returns the size of a message without its bytes.
-func countsOf(pd pprofile.Profiles) content {
+// contentWith returns the size of a message whose dictionary has a known size.
+func contentWith(pd pprofile.Profiles, tables int) content {
 	return content{
 		profiles: pd.ProfileCount(),
 		samples:  pd.SampleCount(),
 		entries:  dictionary.LengthsOf(pd.Dictionary()),
+		bytes:    tables + resourcesBytes(pd),
 	}
 }
 
@@ -52,27 +49,6 @@ func resourcesBytes(pd pprofile.Profiles) (bytes int) {
 	}
 	return bytes
 }
-
-const (
-	// tablesRatio: no entry of a table has more than tablesRatio times as many bytes in protobuf as package size counts for its
-	// memory. The largest ratio is that of a negative index: 10 bytes and 4.
-	tablesRatio = 3
-	// tablesField is the tag and the length of the dictionary.
-	tablesField = 11
-)
-
-// exceeds reports whether a message has more bytes in protobuf than a limit. For most messages, it need not measure the tables.
-func exceeds(pd pprofile.Profiles, limit int) bool {
-	limit -= resourcesBytes(pd)
-	most := tablesField + tablesRatio*int64(dictionary.MemoryOf(pd.Dictionary()))
-	return most > int64(limit) && tablesBytes(pd) > limit
-}
-
-const (
-	// groupBytes and groupKeyBytes are for a group of samples, with its places in lists, and for each attribute that it is grouped by.
-	groupBytes    = 256
-	groupKeyBytes = 128
-)
 
 // eventsMemory estimates the additional memory of a message when each of its events becomes a sample.
 func eventsMemory(pd pprofile.Profiles) int64 {

@@ -101,7 +101,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	if ctx.Err() != nil { // A receiver that stops passes on what it has. Its records come again.
 		return fmt.Errorf("cannot accept a message: %w", context.Cause(ctx))
 	}
-	m := d.measure(ctx, pd)
+	m := measure(pd)
 	d.telemetry.incoming(ctx, m.content)
 	if err := m.checkSize(); err != nil {
 		return d.refuse(ctx, m, err)
@@ -142,11 +142,11 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 
 // checkSize returns a *refusal for a message above maxMessageBytes.
 func (m *incoming) checkSize() error {
-	if !m.exceeds(maxMessageBytes) {
+	if m.content.bytes <= maxMessageBytes {
 		return nil
 	}
 	return &refusal{refusedTooLarge, badrequest.Errorf(
-		"cannot accept a message of %d bytes in protobuf, at most %d are allowed", contentOf(m.profiles).bytes, maxMessageBytes)}
+		"cannot accept a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)}
 }
 
 // grow adds memory for copies to that of a message. The error is a *refusal.

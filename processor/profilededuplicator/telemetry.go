@@ -71,11 +71,6 @@ func (t *telemetry) withReason(reason string) metric.MeasurementOption {
 	return t.with(attribute.String("reason", reason))
 }
 
-// countsBytes reports whether a metric needs the bytes of messages.
-func (t *telemetry) countsBytes(ctx context.Context) bool {
-	return t.builder.ProcessorProfileDeduplicatorIncomingBytes.Enabled(ctx) || t.builder.ProcessorProfileDeduplicatorSavedBytes.Enabled(ctx)
-}
-
 // incoming counts a received message.
 func (t *telemetry) incoming(ctx context.Context, in content) {
 	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.plainAdd...)
