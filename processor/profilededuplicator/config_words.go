@@ -59,7 +59,7 @@ const (
 
 // The words of timestamps_outside: what happens to a profile whose time range does not hold all timestamps of its samples.
 const (
-	// TimestampsOutsideWiden widens the time range, by one hour on each side at most.
+	// TimestampsOutsideWiden widens the time range, by ten minutes on each side at most.
 	TimestampsOutsideWiden = "widen"
 	// TimestampsOutsideKeep leaves it as it is.
 	TimestampsOutsideKeep = "keep"

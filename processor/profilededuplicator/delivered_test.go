@@ -60,18 +60,6 @@ func TestTwiceInOneMessage(t *testing.T) {
 	assert.Equal(t, []bool{false, false}, known(t, r, id(1), id(2)))
 }
 
-func TestTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newDeliveredIDs(time.Minute, 1000, func(int) { t.Error("expiry is no eviction") })
-		deliver(t, r, id(1))
-		time.Sleep(time.Minute - 1)
-		assert.Equal(t, 1, r.len())
-		time.Sleep(time.Nanosecond)
-		assert.Zero(t, r.len())
-		assert.Equal(t, []bool{false}, known(t, r, id(1)))
-	})
-}
-
 // TestClockJumps: the ttl uses the monotonic clock. A time.Time loses its monotonic reading if it is rounded, parsed or
 // converted to another time zone.
 func TestClockJumps(t *testing.T) {
@@ -88,19 +76,6 @@ func TestClockJumps(t *testing.T) {
 	assert.Len(t, r.delivered, 1)
 	r.expire(delivered.Add(r.ttl))
 	assert.Empty(t, r.delivered)
-}
-
-// A repeated profile does not renew the ttl of its id: equal profiles without a time of their own may be different captures. One
-// per ttl is passed on.
-func TestRepeatedIDIsNotRememberedForLonger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newDeliveredIDs(time.Minute, 1000, func(int) {})
-		deliver(t, r, id(1))
-		time.Sleep(40 * time.Second)
-		assert.Equal(t, []bool{true}, known(t, r, id(1)))
-		time.Sleep(40 * time.Second)
-		assert.Equal(t, []bool{false}, known(t, r, id(1)))
-	})
 }
 
 func TestOldestAreEvicted(t *testing.T) {
@@ -132,44 +107,6 @@ func waitFor(ctx context.Context, r *deliveredIDs, ids ...profileID) *waiter {
 	return w
 }
 
-func TestSecondWaitsAndFirstArrives(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := unlimited()
-		first, _ := claim(t, r, id(1))
-		second := waitFor(t.Context(), r, id(1), id(2))
-		assert.False(t, second.done.Load())
-		assert.Equal(t, []bool{false}, known(t, r, id(2)), "one that waits holds nothing")
-		first.settle(allDelivered)
-		synctest.Wait()
-		require.True(t, second.done.Load())
-		require.NoError(t, second.err)
-		assert.Equal(t, []bool{true, false}, second.repeated)
-		second.claim.settle(allDelivered)
-	})
-}
-
-func TestSecondWaitsAndFirstFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := unlimited()
-		first, _ := claim(t, r, id(1))
-		second := waitFor(t.Context(), r, id(1))
-		third := waitFor(t.Context(), r, id(1))
-		first.settle(noneDelivered)
-		synctest.Wait()
-		require.NotEqual(t, second.done.Load(), third.done.Load(), "one of them has it now, the other waits on")
-		if third.done.Load() {
-			second, third = third, second
-		}
-		assert.Equal(t, []bool{false}, second.repeated)
-		second.claim.settle(allDelivered)
-		synctest.Wait()
-		require.True(t, third.done.Load())
-		assert.Equal(t, []bool{true}, third.repeated)
-		third.claim.settle(noneDelivered)
-		assert.Equal(t, []bool{true}, known(t, r, id(1)))
-	})
-}
-
 func TestWaitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()
@@ -183,23 +120,6 @@ func TestWaitEndsWithContext(t *testing.T) {
 		assert.Nil(t, second.claim)
 		first.settle(allDelivered)
 		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)), "who left has taken nothing along")
-	})
-}
-
-// The first claim may take hours to settle. So the second one gets a retryable error after a second.
-func TestWaitEndsAfterASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := unlimited()
-		first, _ := claim(t, r, id(1))
-		begin := time.Now()
-		second := waitFor(t.Context(), r, id(1), id(2))
-		time.Sleep(time.Second)
-		synctest.Wait()
-		require.True(t, second.done.Load())
-		require.ErrorIs(t, second.err, errInFlight)
-		assert.Equal(t, time.Second, time.Since(begin))
-		first.settle(allDelivered)
-		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)))
 	})
 }
 
