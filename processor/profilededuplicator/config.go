@@ -102,10 +102,10 @@ func checkKeys(option string, keys []string) error {
 // options returns the options of the deduplication.
 func (c *Config) options() dedup.Options {
 	return dedup.Options{
-		Shape:              shapeOf(c.SampleShape),
+		Shape:              shapes[c.SampleShape],
 		DropZeroSamples:    c.DropZeroSamples,
 		DropAttributes:     c.DropAttributes,
-		OnInvalid:          actionOf(c.OnInvalid),
+		OnInvalid:          actions[c.OnInvalid],
 		DropPartialLinks:   c.LinksWithoutSpan == LinksWithoutSpanDrop,
 		DropEmptyProfiles:  c.DropEmptyProfiles,
 		ClearNegativeLines: true,

@@ -17,15 +17,10 @@ const (
 	SampleShapeTotal = "total"
 )
 
-func shapeOf(word string) dedup.Shape {
-	switch word {
-	case SampleShapePerEvent:
-		return dedup.ShapePerEvent
-	case SampleShapeTotal:
-		return dedup.ShapeTotal
-	default:
-		return dedup.ShapeCombined
-	}
+var shapes = map[string]dedup.Shape{
+	SampleShapeCombined: dedup.ShapeCombined,
+	SampleShapePerEvent: dedup.ShapePerEvent,
+	SampleShapeTotal:    dedup.ShapeTotal,
 }
 
 // The words of on_invalid: what to do with a profile that violates the format.
@@ -38,15 +33,10 @@ const (
 	OnInvalidPass = "pass"
 )
 
-func actionOf(word string) dedup.OnInvalid {
-	switch word {
-	case OnInvalidReject:
-		return dedup.Reject
-	case OnInvalidPass:
-		return dedup.Pass
-	default:
-		return dedup.DropProfile
-	}
+var actions = map[string]dedup.OnInvalid{
+	OnInvalidDropProfile: dedup.DropProfile,
+	OnInvalidReject:      dedup.Reject,
+	OnInvalidPass:        dedup.Pass,
 }
 
 // The words of links_without_span: what to do with links that have only a trace id, or only a span id.

@@ -102,16 +102,6 @@ func TestSharedDeepValues(t *testing.T) {
 	}
 }
 
-func TestMemoryOfDeepValues(t *testing.T) {
-	pd := upload("deep", 1, 3)
-	before := dictionary.MessageMemory(pd)
-	profiletest.Deepen(pd, "resource", deep)
-	profiletest.LimitStack(t, 1<<20)
-	grown := dictionary.MessageMemory(pd) - before
-	assert.Greater(t, grown, int64(deep*(24+32)), "each level counts")
-	assert.Less(t, grown, int64(deep*(24+56+10)))
-}
-
 // eachPooling runs a test with and without the Collector's feature gate for pooling, each in a synctest bubble.
 func eachPooling(t *testing.T, test func(t *testing.T)) {
 	t.Helper()

@@ -27,9 +27,6 @@ func IgnoreSampleShape() DiffOption { return func(o *diffOptions) { o.sampleShap
 // IgnoreProfileOrder passes over the order of the profiles of one scope.
 func IgnoreProfileOrder() DiffOption { return func(o *diffOptions) { o.profileOrder = true } }
 
-// Equal tells whether [Diff] finds nothing.
-func Equal(a, b pprofile.Profiles, options ...DiffOption) bool { return Diff(a, b, options...) == "" }
-
 // Diff compares two messages by meaning and returns "" when they are the same, else a line for each difference, the
 // first 30 of them.
 //
