@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -65,29 +64,13 @@ func serverMoved(conf *confmap.Conf) error {
 // Validate returns the errors of all options except those of the destinations, which have their own Validate.
 func (c *Config) Validate() error {
 	var err error
-	switch set := c.destinations(); len(set) {
-	case 0:
+	switch file, http := c.File.HasValue(), c.HTTP.HasValue(); {
+	case !file && !http:
 		err = errors.New("no destination: set file or http")
-	case 1:
-	default:
-		err = fmt.Errorf("an exporter has one destination, but this one has %s: write one exporter for each, such as pprof/%s and pprof/%s",
-			strings.Join(set, " and "), set[0], set[1])
+	case file && http:
+		err = errors.New("an exporter has one destination, but this one has file and http: write one exporter for each, such as pprof/file and pprof/http")
 	}
 	return errors.Join(err, options.ValidateQueue(c.QueueConfig), configcheck.Durations(c))
-}
-
-// destinationNames are the names of the sections that configure a destination.
-var destinationNames = []string{"file", "http"}
-
-// destinations returns the names of the destinations that are configured.
-func (c *Config) destinations() []string {
-	var set []string
-	for i, has := range []bool{c.File.HasValue(), c.HTTP.HasValue()} {
-		if has {
-			set = append(set, destinationNames[i])
-		}
-	}
-	return set
 }
 
 // destination writes or sends profiles. An exporter has exactly one destination, so that a retry never reaches a second one that

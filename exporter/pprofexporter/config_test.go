@@ -95,7 +95,7 @@ func TestConfigHTTP(t *testing.T) {
 	assert.Equal(t, map[string]string{"app": "{service.name}", "type": "{profile.type}"}, got.Query, "the default query is gone")
 	assert.True(t, got.QueryResource)
 	assert.Equal(t, 2, got.CompressionLevel)
-	assert.Equal(t, []string{"http"}, cfg.destinations())
+	assert.False(t, cfg.File.HasValue())
 
 	cfg = load(t, "pprof/pyroscope")
 	got = cfg.HTTP.Get()

@@ -62,7 +62,7 @@ func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 			},
 		},
 		template:  template,
-		encoder:   cfg.Encoding.Encoder(),
+		encoder:   pprof.NewEncoder(cfg.Encoding.EncodeOptions()),
 		telemetry: telemetry,
 		logger:    set.Logger,
 		arrival:   file.Time == TimeArrival,
@@ -112,14 +112,14 @@ func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, wor
 		d.health.ok()
 		return nil
 	case errors.Is(err, pprof.ErrTooLarge):
-		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
+		return &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
 	case work.Err() != nil:
 		return err
 	}
 	reason := failedOther
 	switch filestore.ClassOf(err) {
 	case filestore.ClassBlocked:
-		return delivery.Refuse(payload, refusedBlocked, err)
+		return &delivery.Refusal{Reason: refusedBlocked, Err: err}
 	case filestore.ClassFull:
 		reason = failedFull
 	case filestore.ClassDenied:

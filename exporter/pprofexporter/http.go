@@ -57,7 +57,7 @@ func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 		userAgent:   fmt.Sprintf("%s/%s", set.BuildInfo.Command, set.BuildInfo.Version),
 		settings:    set.TelemetrySettings,
 		format:      format,
-		encoder:     cfg.Encoding.Encoder(),
+		encoder:     pprof.NewEncoder(cfg.Encoding.EncodeOptions()),
 		telemetry:   telemetry,
 		logger:      set.Logger,
 		longestWait: longestWait(cfg.RetryConfig),
@@ -164,7 +164,7 @@ func (d *httpDestination) send(ctx context.Context, request *http.Request, batch
 		return nil
 	case outcomeRejected:
 		d.health.rejected(err)
-		progress.Refuse(&delivery.Refusal{Reason: refusedRejected, Profiles: batch.profiles, Err: err}, batch.positions...)
+		progress.Refuse(&delivery.Refusal{Reason: refusedRejected, Err: err}, batch.positions...)
 		return nil
 	default:
 		d.health.failed(err, false)

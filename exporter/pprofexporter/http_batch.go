@@ -24,8 +24,8 @@ type httpBatch struct {
 	// headers are the resource headers of the first payload.
 	headers map[string]string
 
-	profiles, samples, labelsDropped int
-	lost                             pprof.Losses
+	samples, labelsDropped int
+	lost                   pprof.Losses
 
 	// labels are those of the resource labeled. They outlive the request: all payloads of a resource have the same.
 	labels  *series.Labels
@@ -36,7 +36,6 @@ type httpBatch struct {
 func (b *httpBatch) count(payload *pprof.Payload, dropped int) {
 	b.payloads++
 	b.positions = append(b.positions, delivery.PositionsOf(payload)...)
-	b.profiles += payload.Profiles
 	b.samples += payload.Samples
 	b.labelsDropped += dropped
 	b.lost.Attributes += payload.Lost.Attributes
@@ -50,13 +49,13 @@ func (b *httpBatch) reset() {
 }
 
 // grow makes the capacity of the body large enough for the given number of additional bytes.
-func (b *httpBatch) grow(bytes int, payload *pprof.Payload) error {
+func (b *httpBatch) grow(bytes int) error {
 	if cap(b.body)-len(b.body) >= bytes {
 		return nil
 	}
 	size := max(2*cap(b.body), len(b.body)+bytes)
 	if err := b.forBody(int64(cap(b.body) + size)); err != nil {
-		return memoryError(err, payload)
+		return memoryError(err)
 	}
 	grown := make([]byte, len(b.body), size)
 	copy(grown, b.body)
@@ -65,9 +64,9 @@ func (b *httpBatch) grow(bytes int, payload *pprof.Payload) error {
 }
 
 // memoryError returns the error of a payload that got no memory. It is a refusal if the payload can never get it.
-func memoryError(err error, payload *pprof.Payload) error {
+func memoryError(err error) error {
 	if errors.Is(err, pprof.ErrTooLarge) {
-		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
+		return &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
 	}
 	return err
 }

@@ -83,10 +83,13 @@ func (s *baseSender) labels(batch *httpBatch, payload *pprof.Payload, name func(
 func (s *baseSender) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
 	body, err := pprof.AppendGzipMetered(nil, payload.Pprof, s.cfg.CompressionLevel, meter.New(0, batch.forGzip))
 	if err != nil {
-		return nil, memoryError(err, payload)
+		return nil, memoryError(err)
 	}
 	return body, nil
 }
+
+// flush is that of the formats with one payload in a request: add has returned it.
+func (s *baseSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // no payload is left
 
 // target returns the endpoint with a path appended.
 func (s *baseSender) target(path string) url.URL {
@@ -141,8 +144,6 @@ func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request
 	batch.count(payload, 0)
 	return s.request(target.String(), body, "application/octet-stream", payload)
 }
-
-func (s *rawSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // add returns a request for each payload
 
 // pathSegment replaces what would make a value more, or other, than one segment of a path.
 func pathSegment(value string) string {

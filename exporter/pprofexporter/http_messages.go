@@ -18,36 +18,28 @@ const pushPath = "/push.v1.PusherService/Push"
 
 // appendPushSeries appends one series of a PushRequest, with one profile. A request has no other fields, so a request is the
 // concatenation of its series.
-func appendPushSeries(dst []byte, labels []series.Label, profile []byte, id [16]byte) []byte {
-	dst = appendLength(dst, 1, pushMessageBytes(labels, profile))
-	for _, label := range labels {
-		dst = appendLength(dst, 1, pairBytes(label))
-		dst = appendString(dst, 1, label.Name)
-		dst = appendString(dst, 2, label.Value)
-	}
-	dst = appendLength(dst, 2, sampleBytes(profile))
+func appendPushSeries(dst, labels, profile []byte, id [16]byte) []byte {
+	sample := fieldBytes(len(profile)) + fieldBytes(uuidBytes)
+	dst = appendLength(dst, 1, len(labels)+fieldBytes(sample))
+	dst = append(dst, labels...)
+	dst = appendLength(dst, 2, sample)
 	dst = protowire.AppendBytes(protowire.AppendTag(dst, 1, protowire.BytesType), profile)
 	return appendString(dst, 2, uuid(id))
 }
 
 // pushSeriesBytes returns the number of bytes that appendPushSeries appends.
-func pushSeriesBytes(labels []series.Label, profile []byte) int {
-	return fieldBytes(pushMessageBytes(labels, profile))
+func pushSeriesBytes(labels, profile []byte) int {
+	return fieldBytes(len(labels) + fieldBytes(fieldBytes(len(profile))+fieldBytes(uuidBytes)))
 }
 
-func pushMessageBytes(labels []series.Label, profile []byte) int {
-	bytes := fieldBytes(sampleBytes(profile))
-	for _, label := range labels {
-		bytes += fieldBytes(pairBytes(label))
+// labelsAsPairs returns the labels as messages LabelPair.
+func labelsAsPairs(list []series.Label) (pairs []byte) {
+	for _, label := range list {
+		pairs = appendLength(pairs, 1, fieldBytes(len(label.Name))+fieldBytes(len(label.Value)))
+		pairs = appendString(appendString(pairs, 1, label.Name), 2, label.Value)
 	}
-	return bytes
+	return pairs
 }
-
-func pairBytes(label series.Label) int {
-	return fieldBytes(len(label.Name)) + fieldBytes(len(label.Value))
-}
-
-func sampleBytes(profile []byte) int { return fieldBytes(len(profile)) + fieldBytes(uuidBytes) }
 
 // fieldBytes returns the size of a field of n bytes, with its tag and length.
 func fieldBytes(n int) int { return protowire.SizeTag(1) + protowire.SizeBytes(n) }
@@ -84,21 +76,21 @@ const (
 )
 
 // appendRawSeries appends one series with one profile to a message. If dst is empty, it writes the start of the message first.
-func appendRawSeries(dst []byte, list []series.Label, pprof []byte) []byte {
+func appendRawSeries(dst, labels, pprof []byte, _ [16]byte) []byte {
 	if len(dst) == 0 {
 		dst = append(dst, rawBegin...)
 	} else {
 		dst = append(dst, ',')
 	}
-	dst = append(append(dst, rawLabels...), labelsAsJSON(list)...)
+	dst = append(append(dst, rawLabels...), labels...)
 	dst = append(dst, rawProfile...)
 	dst = base64.StdEncoding.AppendEncode(dst, pprof)
 	return append(dst, rawSeriesEnd...)
 }
 
 // rawSeriesBytes returns the maximum number of bytes that appendRawSeries and rawEnd append.
-func rawSeriesBytes(list []series.Label, pprof []byte) int {
-	return len(rawBegin+rawLabels+rawProfile+rawSeriesEnd+rawEnd) + len(labelsAsJSON(list)) + base64.StdEncoding.EncodedLen(len(pprof))
+func rawSeriesBytes(labels, pprof []byte) int {
+	return len(rawBegin+rawLabels+rawProfile+rawSeriesEnd+rawEnd) + len(labels) + base64.StdEncoding.EncodedLen(len(pprof))
 }
 
 // labelsAsJSON returns the labels as a JSON array of objects with name and value.

@@ -30,7 +30,7 @@ func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 		return nil, err
 	}
 	config := series.SampleTypeConfig(payload.ProfileType, payload.SampleTypes)
-	if err := batch.grow(len(compressed)+len(config)+formBytes, payload); err != nil {
+	if err := batch.grow(len(compressed) + len(config) + formBytes); err != nil {
 		return nil, err
 	}
 	body := bytes.NewBuffer(batch.body)
@@ -52,8 +52,6 @@ func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 
 // formBytes is more than the size of the headers and boundaries of a form.
 const formBytes = 2 << 10
-
-func (s *ingestSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // add returns a request for each payload
 
 // ingestQuery returns the same query parameters as Pyroscope's Go client sends.
 func ingestQuery(payload *pprof.Payload, labels *series.Labels) url.Values {

@@ -29,9 +29,11 @@ type seriesFormat struct {
 	// this format, where they differ.
 	labelName func(key string) string
 	names     map[string]string
-	// bytes returns an upper bound of the bytes that append adds for one series. end follows the last series.
-	bytes  func(labels []series.Label, profile []byte) int
-	append func(dst []byte, labels []series.Label, profile []byte, id [16]byte) []byte
+	// encode encodes the labels of a series. bytes returns an upper bound of the bytes that append adds for the series. end follows the
+	// last one.
+	encode func(labels []series.Label) []byte
+	bytes  func(labels, profile []byte) int
+	append func(dst, labels, profile []byte, id [16]byte) []byte
 	end    string
 }
 
@@ -40,6 +42,7 @@ var pushFormat = seriesFormat{
 	contentType: "application/proto",
 	header:      [2]string{"Connect-Protocol-Version", "1"},
 	labelName:   series.Name,
+	encode:      labelsAsPairs,
 	bytes:       pushSeriesBytes,
 	append:      appendPushSeries,
 }
@@ -50,11 +53,10 @@ var parcaFormat = seriesFormat{
 	header:      [2]string{"Accept", "application/json"},
 	labelName:   series.PrometheusName,
 	names:       map[string]string{"goroutines": "goroutine"}, // the name that Parca's own scraper uses
+	encode:      labelsAsJSON,
 	bytes:       rawSeriesBytes,
-	append: func(dst []byte, labels []series.Label, profile []byte, _ [16]byte) []byte {
-		return appendRawSeries(dst, labels, profile)
-	},
-	end: rawEnd,
+	append:      appendRawSeries,
+	end:         rawEnd,
 }
 
 func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error) {
@@ -77,10 +79,11 @@ func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 		list = append(list, series.Label{Name: series.Spy, Value: labels.Profiler})
 	}
 	slices.SortFunc(list, func(a, b series.Label) int { return strings.Compare(a.Name, b.Name) })
-	if err := batch.grow(s.bytes(list, compressed), payload); err != nil {
+	encoded := s.encode(list)
+	if err := batch.grow(s.bytes(encoded, compressed)); err != nil {
 		return nil, err
 	}
-	batch.body = s.append(batch.body, list, compressed, identity(payload))
+	batch.body = s.append(batch.body, encoded, compressed, identity(payload))
 	if batch.headers == nil {
 		batch.headers = s.resourceHeaders(payload)
 	}

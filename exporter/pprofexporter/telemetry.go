@@ -71,7 +71,7 @@ func (t *telemetry) requested(ctx context.Context, outcome string) {
 func (t *telemetry) sent(ctx context.Context, size int64, batch *httpBatch) {
 	t.builder.ExporterPprofBytesSent.Add(ctx, size, t.Plain)
 	t.builder.ExporterPprofLabelsDropped.Add(ctx, int64(batch.labelsDropped), t.Plain)
-	t.Wrote(ctx, batch.profiles, batch.samples, batch.lost)
+	t.Wrote(ctx, len(batch.positions), batch.samples, batch.lost)
 }
 
 func (t *telemetry) failed(ctx context.Context, reason string) {

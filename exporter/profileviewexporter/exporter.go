@@ -57,10 +57,12 @@ type viewExporter struct {
 }
 
 func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *viewExporter {
+	encoding := cfg.Encoding.EncodeOptions()
+	encoding.AllLinkLabels = true // The samples are searched by them.
 	return &viewExporter{
 		cfg:       cfg,
 		settings:  set.TelemetrySettings,
-		encoder:   cfg.Encoding.SearchEncoder(),
+		encoder:   pprof.NewEncoder(encoding),
 		telemetry: telemetry,
 		store:     store.New(store.Limits{Memory: cfg.MaxMemory, Age: cfg.MaxAge, PerSeries: cfg.MaxProfilesPerSeries}, telemetry.evicted),
 	}
@@ -171,7 +173,7 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 	return delivery.Deliver(ctx, pd, v.encoder, v.telemetry.Telemetry, func(payload *pprof.Payload, work *meter.Meter) error {
 		err := v.addPprof(ctx, payload, tenant, work)
 		if errors.Is(err, pprof.ErrTooLarge) {
-			return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
+			return &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
 		}
 		return err // A retry counts no profile with an ID twice: the store drops those that it has.
 	})
@@ -189,9 +191,9 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, ten
 	p, err := v.store.Add(u, work)
 	switch {
 	case errors.Is(err, store.ErrTooLarge):
-		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
+		return &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
 	case errors.Is(err, store.ErrInvalid), errors.Is(err, pprofwire.ErrMalformed), errors.Is(err, pprofwire.ErrTooLarge):
-		return delivery.Refuse(payload, delivery.ReasonInvalid, err)
+		return &delivery.Refusal{Reason: delivery.ReasonInvalid, Err: err}
 	case err != nil:
 		return fmt.Errorf("cannot store a profile: %w", err)
 	}

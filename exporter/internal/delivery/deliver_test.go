@@ -88,7 +88,6 @@ func TestDeliverBadProfiles(t *testing.T) {
 	require.Len(t, refusals, bad)
 	for i, r := range refusals {
 		assert.Equal(t, ReasonInvalid, r.Reason)
-		assert.Equal(t, 1, r.Profiles)
 		assert.Equal(t, map[string]int{[]string{"a", "c"}[i/(bad/2)]: 1}, r.services)
 		assert.ErrorContains(t, err, r.Error())
 	}
@@ -161,7 +160,7 @@ func TestDeliverRefusalOfTheDestination(t *testing.T) {
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
 	services, refusals, err := deliverTo(t.Context(), pd, func(service string) error {
 		if service == "a" {
-			return &Refusal{Reason: "blocked", Profiles: 2, Err: errDisk}
+			return &Refusal{Reason: "blocked", Err: errDisk}
 		}
 		return nil
 	})
@@ -170,7 +169,7 @@ func TestDeliverRefusalOfTheDestination(t *testing.T) {
 	assert.Equal(t, codes.Unknown, status.Code(err), "the sender is not the cause")
 	assert.Equal(t, []string{"a", "b"}, services)
 	require.Len(t, refusals, 1)
-	assert.Equal(t, 2, refusals[0].Profiles)
+	assert.Equal(t, map[string]int{"a": 2}, refusals[0].services)
 }
 
 func TestDeliverUntilTheTimeout(t *testing.T) {
@@ -191,7 +190,7 @@ func TestDeliverManyBadProfiles(t *testing.T) {
 		parts[i] = deliverytest.CPU(t, string(rune('a'+i)))
 	}
 	_, refusals, err := deliverTo(t.Context(), deliverytest.Request(t, parts...), func(string) error {
-		return &Refusal{Reason: "blocked", Profiles: 1, Err: errDisk}
+		return &Refusal{Reason: "blocked", Err: errDisk}
 	})
 	assert.Len(t, refusals, maxErrors+5)
 	assert.ErrorContains(t, err, "and 5 more")

@@ -160,7 +160,7 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 	if !errors.Is(err, memory.ErrTooLarge) {
 		return err
 	}
-	r := &Refusal{Reason: ReasonTooLarge, Profiles: pd.ProfileCount(), Err: err, services: map[string]int{}}
+	r := &Refusal{Reason: ReasonTooLarge, Err: err, services: map[string]int{}}
 	for i, resource := range pd.ResourceProfiles().All() {
 		for _, scope := range resource.ScopeProfiles().All() {
 			r.services[serviceOf(pd, i)] += scope.Profiles().Len()

@@ -28,17 +28,10 @@ const maxErrors = 10
 type Refusal struct {
 	// Reason is the value of the attribute reason of metrics.
 	Reason string
-	// Profiles is the number of dropped profiles.
-	Profiles int
-	Err      error
+	Err    error
 
-	// services has the number of these profiles by service.
+	// services has the number of dropped profiles by service.
 	services map[string]int
-}
-
-// Refuse returns a refusal of all profiles of a payload.
-func Refuse(payload *pprof.Payload, reason string, err error) *Refusal {
-	return &Refusal{Reason: reason, Profiles: payload.Profiles, Err: err}
 }
 
 func (r *Refusal) Error() string { return r.Err.Error() }
@@ -50,7 +43,7 @@ func refusalOf(err error) *Refusal {
 	if errors.Is(err, pprof.ErrTooLarge) {
 		reason = ReasonTooLarge
 	}
-	return &Refusal{Reason: reason, Profiles: 1, Err: err}
+	return &Refusal{Reason: reason, Err: err}
 }
 
 // serviceOf returns the service name of a resource of a request.

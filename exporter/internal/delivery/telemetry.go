@@ -62,8 +62,8 @@ func (t *Telemetry) Wrote(ctx context.Context, profiles, samples int, lost pprof
 // refused counts and logs refused profiles.
 func (t *Telemetry) refused(ctx context.Context, refusals ...*Refusal) {
 	for _, r := range refusals {
-		t.counters.ProfilesRefused.Add(ctx, int64(r.Profiles), t.Because(r.Reason))
 		for service, profiles := range r.services {
+			t.counters.ProfilesRefused.Add(ctx, int64(profiles), t.Because(r.Reason))
 			t.drops.Dropped(r.Reason, service, profiles, r.Err)
 		}
 	}

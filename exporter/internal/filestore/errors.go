@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"syscall"
 )
 
@@ -44,12 +45,7 @@ func ClassOf(err error) Class {
 }
 
 func isAny(err error, numbers ...syscall.Errno) bool {
-	for _, number := range numbers {
-		if errors.Is(err, number) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(numbers, func(number syscall.Errno) bool { return errors.Is(err, number) })
 }
 
 func isExist(err error) bool  { return errors.Is(err, fs.ErrExist) }

@@ -143,7 +143,7 @@ func TestRetentionStaysInside(t *testing.T) {
 		_, err := s.Write(name, []byte("profile"), nil)
 		require.NoError(t, err)
 	}
-	retention := newRetention(s)
+	retention := &retention{store: s}
 	retention.walk(t.Context(), true)
 	retention.nextWalk = retention.walked
 	retention.enforce(t.Context())

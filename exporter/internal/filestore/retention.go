@@ -61,8 +61,6 @@ type entry struct {
 	size int64
 }
 
-func newRetention(s *Store) *retention { return &retention{store: s} }
-
 func (r *retention) hasLimits() bool {
 	return r.store.options.MaxAge > 0 || r.store.options.MaxTotalSize > 0 || r.store.options.MaxFiles > 0
 }

@@ -301,7 +301,7 @@ func TestCountDuringWalk(t *testing.T) {
 	require.Eventually(t, func() bool { _, _, known := s.Held(); return known }, time.Minute, time.Millisecond)
 	files, bytes, _ := s.Held()
 	assert.EqualValues(t, 4, files)
-	newRetention(s).walk(t.Context(), false)
+	(&retention{store: s}).walk(t.Context(), false)
 	files, again, _ := s.Held()
 	assert.EqualValues(t, 4, files)
 	assert.Equal(t, bytes, again)
@@ -339,7 +339,7 @@ func TestRemovalDoesNotWaitForEachWriter(t *testing.T) {
 	removed := 0
 	options.MaxAge, options.OnRemove = time.Minute, func(Reason, int64) { removed++ }
 	s := &Store{options: options, current: root}
-	r := newRetention(s)
+	r := &retention{store: s}
 	r.walk(t.Context(), false)
 
 	var turns atomic.Int64

@@ -105,7 +105,7 @@ func open(options Options, openDirectory func(name string) (directory, error)) (
 	s.stop = func() { cancel(); <-done }
 	go func() {
 		defer close(done)
-		newRetention(s).run(ctx)
+		(&retention{store: s}).run(ctx)
 	}()
 	return s, nil
 }

@@ -35,9 +35,8 @@ type usage struct {
 	files, bytes int64
 	// epoch changes when another directory takes the place of the one that was counted.
 	epoch int
-	// fresh has the names of the files that were written since the current walk began. It is nil if there is no walk.
-	fresh                  map[string]struct{}
-	freshFiles, freshBytes int64
+	// fresh has the files that were written since the current walk began, with their bytes. It is nil if there is no walk.
+	fresh map[string]int64
 }
 
 func (u *usage) get() (files, bytes int64, known bool) {
@@ -62,9 +61,7 @@ func (u *usage) publish(name string, bytes int64, giveName func() error) error {
 	u.files++
 	u.bytes += bytes
 	if u.fresh != nil {
-		u.fresh[name] = struct{}{}
-		u.freshFiles++
-		u.freshBytes += bytes
+		u.fresh[name] = bytes
 	}
 	return nil
 }
@@ -87,7 +84,7 @@ func (u *usage) reset() {
 func (u *usage) beginWalk() (epoch int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.fresh, u.freshFiles, u.freshBytes = map[string]struct{}{}, 0, 0
+	u.fresh = map[string]int64{}
 	return u.epoch
 }
 
@@ -105,7 +102,11 @@ func (u *usage) endWalk(epoch int, complete bool, files, bytes int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if complete && epoch == u.epoch {
-		u.known, u.files, u.bytes = true, files+u.freshFiles, bytes+u.freshBytes
+		u.known, u.files, u.bytes = true, files, bytes
+		for _, fresh := range u.fresh {
+			u.files++
+			u.bytes += fresh
+		}
 	}
 	u.fresh = nil
 }

@@ -74,17 +74,8 @@ func (c *EncodingConfig) Validate() error {
 	return err
 }
 
-// Encoder returns an encoder with these options.
-func (c *EncodingConfig) Encoder() *pprof.Encoder { return pprof.NewEncoder(c.encodeOptions()) }
-
-// SearchEncoder returns an encoder with these options for pprofs whose samples are searched by the labels of their links.
-func (c *EncodingConfig) SearchEncoder() *pprof.Encoder {
-	options := c.encodeOptions()
-	options.AllLinkLabels = true
-	return pprof.NewEncoder(options)
-}
-
-func (c *EncodingConfig) encodeOptions() pprof.EncodeOptions {
+// EncodeOptions returns these options for an encoder.
+func (c *EncodingConfig) EncodeOptions() pprof.EncodeOptions {
 	return pprof.EncodeOptions{
 		PprofBytes:            c.MaxPprofBytes,
 		TimestampLabels:       c.Timestamps == TimestampsLabel,

@@ -46,7 +46,7 @@ func TestEncodeOptions(t *testing.T) {
 		LinkLabels:            pprof.LinkLabels{Trace: "trace id", Span: "span id"},
 		ResourceComments:      true,
 		PreferOriginalPayload: true,
-	}, cfg.encodeOptions())
+	}, cfg.EncodeOptions())
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
