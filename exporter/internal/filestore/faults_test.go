@@ -42,8 +42,8 @@ func (d *faultyDirectory) Close() error {
 	return d.directory.Close()
 }
 
-func (d *faultyDirectory) Directory(name string) (directory, error) {
-	opened, err := d.directory.Directory(name)
+func (d *faultyDirectory) sub(name string) (directory, error) {
+	opened, err := d.directory.sub(name)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +72,11 @@ func (d *faultyDirectory) set(fails func(int, string) error) {
 	d.steps, d.synced, d.fails = nil, map[string]bool{}, fails
 }
 
-func (d *faultyDirectory) Create(name string, mode fs.FileMode) (file, error) {
+func (d *faultyDirectory) create(name string, mode fs.FileMode) (file, error) {
 	if err := d.step("create"); err != nil {
 		return nil, err
 	}
-	f, err := d.directory.Create(name, mode)
+	f, err := d.directory.create(name, mode)
 	return faultyFile{f, d}, err
 }
 
@@ -115,11 +115,11 @@ func (d *faultyDirectory) Remove(name string) error {
 	return d.directory.Remove(name)
 }
 
-func (d *faultyDirectory) Sync(name string) error {
+func (d *faultyDirectory) sync(name string) error {
 	if err := d.step("sync directory"); err != nil {
 		return err
 	}
-	err := d.directory.Sync(name)
+	err := d.directory.sync(name)
 	if d.top != nil {
 		d, name = d.top, path.Join(d.name, name)
 	}

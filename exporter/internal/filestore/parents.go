@@ -26,7 +26,7 @@ type parents struct {
 // open opens a directory. If it does not exist, open creates it and its parents, and makes their names durable. It returns how many it
 // created, also after an error.
 func (p *parents) open(d directory, name string, mode fs.FileMode) (opened directory, created int64, err error) {
-	if opened, err = d.Directory(name); !isAbsent(err) {
+	if opened, err = d.sub(name); !isAbsent(err) {
 		return opened, 0, err
 	}
 	p.mu.Lock()
@@ -34,7 +34,7 @@ func (p *parents) open(d directory, name string, mode fs.FileMode) (opened direc
 	if created, err = p.createLocked(d, name, mode); err != nil {
 		return nil, created, err
 	}
-	opened, err = d.Directory(name)
+	opened, err = d.sub(name)
 	return opened, created, err
 }
 
@@ -73,7 +73,7 @@ func (p *parents) syncLocked(d directory, name string) error {
 	if _, durable := p.durable[name]; durable {
 		return nil
 	}
-	if err := d.Sync(path.Dir(name)); err != nil {
+	if err := d.sync(path.Dir(name)); err != nil {
 		return err
 	}
 	if p.durable == nil || len(p.durable) >= maxParents {
@@ -116,7 +116,7 @@ func (p *parents) reset() {
 // directory has the operations that the store does in its directory. Names are relative and have slashes. No name leads outside
 // of the directory.
 type directory interface {
-	Create(name string, mode fs.FileMode) (file, error)
+	create(name string, mode fs.FileMode) (file, error)
 	Open(name string) (*os.File, error)
 	OpenRoot(name string) (*os.Root, error)
 	Mkdir(name string, mode fs.FileMode) error
@@ -125,10 +125,10 @@ type directory interface {
 	Link(from, to string) error
 	Rename(from, to string) error
 	Remove(name string) error
-	// Sync makes the names in a directory durable.
-	Sync(name string) error
-	// Directory opens a directory, so that operations in it need not look up its path.
-	Directory(name string) (directory, error)
+	// sync makes the names in a directory durable.
+	sync(name string) error
+	// sub opens a directory, so that operations in it need not look up its path.
+	sub(name string) (directory, error)
 	Close() error
 }
 
@@ -151,17 +151,17 @@ func newDirectory(root *os.Root, err error) (directory, error) {
 	return rootDirectory{root}, nil
 }
 
-// Directory opens a directory.
-func (d rootDirectory) Directory(name string) (directory, error) {
+// sub opens a directory.
+func (d rootDirectory) sub(name string) (directory, error) {
 	return newDirectory(d.OpenRoot(name))
 }
 
-// Create creates a file. It fails if the name exists, even as a symbolic link.
-func (d rootDirectory) Create(name string, mode fs.FileMode) (file, error) {
+// create creates a file. It fails if the name exists, even as a symbolic link.
+func (d rootDirectory) create(name string, mode fs.FileMode) (file, error) {
 	return d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
-func (d rootDirectory) Sync(name string) error {
+func (d rootDirectory) sync(name string) error {
 	if runtime.GOOS == "windows" { // Windows cannot sync a directory: the system decides when a name is on disk
 		return nil
 	}

@@ -168,7 +168,7 @@ func (s *Store) reopen(opened directory) error {
 // probe checks that a file can be created, and whether the file system folds case.
 func (s *Store) probe() error {
 	name := s.temporary(".")
-	f, err := s.current.Create(name, s.options.FileMode)
+	f, err := s.current.create(name, s.options.FileMode)
 	if err != nil {
 		if isFull(err) {
 			return nil

@@ -112,7 +112,7 @@ func (s *Store) writeIn(opened directory, created int64, name string, pprof []by
 	same, err := hasPprof(opened, base, pprof)
 	switch {
 	case same:
-		return 0, opened.Sync(".")
+		return 0, opened.sync(".")
 	case err == nil:
 		return 0, errTaken
 	case !isAbsent(err):
@@ -129,7 +129,7 @@ func (s *Store) writeIn(opened directory, created int64, name string, pprof []by
 	if err != nil {
 		return 0, err
 	}
-	return size, opened.Sync(".")
+	return size, opened.sync(".")
 }
 
 // writeTemporary writes the gzipped pprof to a temporary file in d and syncs it.
@@ -143,7 +143,7 @@ func (s *Store) writeTemporary(d directory, data []byte, work *meter.Meter) (nam
 		return "", 0, err
 	}
 	name = s.temporary(".")
-	f, err := d.Create(name, s.options.FileMode)
+	f, err := d.create(name, s.options.FileMode)
 	if err != nil {
 		return "", 0, err
 	}
