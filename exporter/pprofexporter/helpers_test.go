@@ -76,26 +76,61 @@ func newSettings(telemetry *componenttest.Telemetry) exporter.Settings {
 	return set
 }
 
-func newFixture(t *testing.T, change func(*Config)) *fixture {
-	t.Helper()
-	host := newRecorder()
-	f := newFixtureAt(t, host, change)
-	f.host = host
-	return f
-}
-
-func newFixtureAt(t *testing.T, host component.Host, change func(*Config)) *fixture {
-	t.Helper()
-	f := &fixture{directory: t.TempDir(), telemetry: componenttest.NewTelemetry()}
+// direct returns a configuration without a queue and without retries.
+func direct() *Config {
 	cfg := createDefaultConfig().(*Config)
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
 	cfg.TimeoutConfig.Timeout = deliverytest.Patience
-	cfg.File.GetOrInsertDefault().Directory = f.directory
+	return cfg
+}
+
+// directHTTP returns such a configuration for a URL.
+func directHTTP(url string) *Config {
+	cfg := direct()
+	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = url
+	return cfg
+}
+
+// newFixture starts an exporter that writes to a directory.
+func newFixture(t *testing.T, change func(*Config)) *fixture {
+	t.Helper()
+	return newFixtureAt(t, newRecorder(), change)
+}
+
+func newFixtureAt(t *testing.T, host component.Host, change func(*Config)) *fixture {
+	t.Helper()
+	cfg := direct()
+	cfg.File.GetOrInsertDefault().Directory = t.TempDir()
 	if change != nil {
 		change(cfg)
 	}
+	f := started(t, host, cfg)
 	f.directory = cfg.File.Get().Directory
+	return f
+}
+
+// newPushing starts an exporter that sends to a URL.
+func newPushing(t *testing.T, url string, change func(*Config)) *fixture {
+	t.Helper()
+	return newPushingAt(t, newRecorder(), url, change)
+}
+
+func newPushingAt(t *testing.T, host component.Host, url string, change func(*Config)) *fixture {
+	t.Helper()
+	cfg := directHTTP(url)
+	if change != nil {
+		change(cfg)
+	}
+	require.NoError(t, cfg.Validate())
+	require.NoError(t, cfg.HTTP.Get().Validate())
+	return started(t, host, cfg)
+}
+
+func started(t *testing.T, host component.Host, cfg *Config) *fixture {
+	t.Helper()
+	f := &fixture{telemetry: componenttest.NewTelemetry()}
+	f.host, _ = host.(*recorder)
 	var err error
 	f.Profiles, err = NewFactory().CreateProfiles(t.Context(), newSettings(f.telemetry), cfg)
 	require.NoError(t, err)

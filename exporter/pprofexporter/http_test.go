@@ -5,7 +5,6 @@ package pprofexporter
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"mime"
@@ -23,15 +22,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
-	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/consumer/consumererror"
-	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exportertest"
-	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -114,45 +109,6 @@ func (s *sink) requests() []taken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.took
-}
-
-// pushing returns an exporter that sends to a URL, without a queue.
-type pushing struct {
-	xexporter.Profiles
-	telemetry *componenttest.Telemetry
-	host      *recorder
-}
-
-func newPushing(t *testing.T, url string, change func(*Config)) *pushing {
-	t.Helper()
-	host := newRecorder()
-	p := newPushingAt(t, host, url, change)
-	p.host = host
-	return p
-}
-
-func newPushingAt(t *testing.T, host component.Host, url string, change func(*Config)) *pushing {
-	t.Helper()
-	p := &pushing{telemetry: componenttest.NewTelemetry()}
-	cfg := createDefaultConfig().(*Config)
-	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
-	cfg.RetryConfig.Enabled = false
-	cfg.TimeoutConfig.Timeout = deliverytest.Patience
-	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = url
-	if change != nil {
-		change(cfg)
-	}
-	require.NoError(t, cfg.Validate())
-	require.NoError(t, cfg.HTTP.Get().Validate())
-	var err error
-	p.Profiles, err = NewFactory().CreateProfiles(t.Context(), newSettings(p.telemetry), cfg)
-	require.NoError(t, err)
-	require.NoError(t, p.Start(t.Context(), host))
-	t.Cleanup(func() {
-		assert.NoError(t, p.Shutdown(context.WithoutCancel(t.Context())))
-		assert.NoError(t, p.telemetry.Shutdown(context.WithoutCancel(t.Context())))
-	})
-	return p
 }
 
 // counted returns the sum of a counter over the points with an attribute, or over all points.
@@ -399,13 +355,10 @@ func TestHTTPRedirect(t *testing.T) {
 // status.
 func TestHTTPRejectionIsSeen(t *testing.T) {
 	s := newSink(t, func(i int) int { return []int{400, 400, 413, 400, 401, 401, 200}[i] })
-	cfg := createDefaultConfig().(*Config)
-	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
-	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = s.URL
 	core, logs := observer.New(zapcore.WarnLevel)
 	set := exportertest.NewNopSettings(metadata.Type)
 	set.Logger = zap.New(core)
-	e, err := NewFactory().CreateProfiles(t.Context(), set, cfg)
+	e, err := NewFactory().CreateProfiles(t.Context(), set, directHTTP(s.URL))
 	require.NoError(t, err)
 	host := newRecorder()
 	require.NoError(t, e.Start(t.Context(), host))
@@ -431,23 +384,10 @@ func TestHTTPRejectionIsSeen(t *testing.T) {
 // After a shutdown, the server has no connection of the exporter.
 func TestHTTPIdleConnections(t *testing.T) {
 	url, open := httpclienttest.NewServer(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	cfg := createDefaultConfig().(*Config)
-	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = url
-	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
-	e := create(t, cfg)
+	e := create(t, directHTTP(url))
 	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	require.NoError(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	assert.Positive(t, open())
 	require.NoError(t, e.Shutdown(t.Context()))
 	assert.Eventually(t, func() bool { return open() == 0 }, time.Minute, time.Millisecond)
-}
-
-func TestHTTPBeforeStart(t *testing.T) {
-	cfg := createDefaultConfig().(*Config)
-	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = "http://127.0.0.1:1"
-	cfg.RetryConfig.Enabled = false
-	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
-	e := create(t, cfg)
-	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")), "before the start")
-	require.NoError(t, e.Shutdown(t.Context()))
 }

@@ -14,9 +14,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer/consumererror"
-	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.uber.org/zap"
@@ -68,12 +66,13 @@ func TestLifecycle(t *testing.T) {
 }
 
 func TestConsumeBeforeStart(t *testing.T) {
-	cfg := configFor(t.TempDir())
-	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
-	cfg.RetryConfig.Enabled = false
-	e := create(t, cfg)
-	assert.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "early")), "before the start")
-	require.NoError(t, e.Shutdown(t.Context()))
+	file := direct()
+	file.File.GetOrInsertDefault().Directory = t.TempDir()
+	for _, cfg := range []*Config{file, directHTTP("http://127.0.0.1:1")} {
+		e := create(t, cfg)
+		assert.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "early")), "before the start")
+		require.NoError(t, e.Shutdown(t.Context()))
+	}
 }
 
 func TestStartFails(t *testing.T) {

@@ -23,7 +23,6 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
 // TestDrainTime: a shutdown does not work for longer on what is queued, and counts the rest as not sent.
@@ -76,7 +75,8 @@ func TestLargeRequestEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := make(chan struct{})
-			e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+			budget := memory.New(16<<20, time.Second)
+			e := newExporter(t, budget, delivery.Settings{
 				Timeout: exporterhelper.TimeoutConfig{Timeout: tt.timeout}, Queue: options.NewDefaultQueue(),
 				Consume: func(ctx context.Context, _ pprofile.Profiles) error {
 					close(begun)
@@ -85,12 +85,7 @@ func TestLargeRequestEnds(t *testing.T) {
 				},
 				DrainTime: 10 * time.Millisecond,
 			})
-			require.NoError(t, err)
-			memory := memory.New(16<<20, time.Second)
-			require.NoError(t, e.Start(t.Context(), budgettest.NewHost(memory)))
-			pd := pprofile.NewProfiles()
-			sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
-			sample.Values().FromRaw(make([]int64, 5<<17)) // 5 MiB, the queue has 4
+			pd := message(5 << 20) // the queue has 4 MiB
 			ctx, cancel := context.WithTimeout(t.Context(), deliverytest.Patience)
 			defer cancel()
 			ended := make(chan error, 1)
@@ -99,12 +94,11 @@ func TestLargeRequestEnds(t *testing.T) {
 			if tt.shutdown {
 				require.NoError(t, e.Shutdown(t.Context()))
 			}
-			err = <-ended
+			err := <-ended
 			require.ErrorContains(t, err, tt.want)
 			require.NoError(t, ctx.Err(), "the test did not end it")
 			assert.False(t, consumererror.IsPermanent(err))
-			used, _ := memory.Used()
-			assert.Zero(t, used)
+			assert.Zero(t, used(budget))
 			require.NoError(t, e.Shutdown(t.Context()))
 		})
 	}

@@ -27,30 +27,46 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
+// newExporter starts an exporter whose memory is that of a budget.
+func newExporter(t *testing.T, budget *memory.Budget, settings delivery.Settings) *delivery.Exporter {
+	t.Helper()
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), settings)
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
+	return e
+}
+
+// shutdown stops an exporter, after which none of the budget is in use.
+func shutdown(t *testing.T, e *delivery.Exporter, budget *memory.Budget) {
+	t.Helper()
+	require.NoError(t, e.Shutdown(t.Context()))
+	assert.Zero(t, used(budget))
+}
+
+func used(budget *memory.Budget) int64 {
+	bytes, _ := budget.Used()
+	return bytes
+}
+
 // TestHeldMemory: the reservation of a queued request is for its memory, not for its size in protobuf, which is an eighth of that
 // for values of 0. All is free again once the request was exported.
 func TestHeldMemory(t *testing.T) {
 	const values = 1 << 16
 	pd := message(8 * values)
-	budget := memory.New(64<<20, time.Second)
 	held := make(chan int64, 1)
-	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+	budget := memory.New(64<<20, time.Second)
+	e := newExporter(t, budget, delivery.Settings{
 		Queue: options.NewDefaultQueue(), Retry: configretry.NewDefaultBackOffConfig(), DrainTime: time.Second,
 		Consume: func(context.Context, pprofile.Profiles) error {
-			used, _ := budget.Used()
-			held <- used
+			held <- used(budget)
 			return nil
 		},
 	})
-	require.NoError(t, err)
-	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
 	require.NoError(t, e.ConsumeProfiles(t.Context(), pd))
-	used := <-held
-	assert.GreaterOrEqual(t, used, int64(16*values))
-	assert.Less(t, used, int64(20*values))
-	require.NoError(t, e.Shutdown(t.Context()))
-	used, _ = budget.Used()
-	assert.Zero(t, used)
+	bytes := <-held
+	assert.GreaterOrEqual(t, bytes, int64(16*values))
+	assert.Less(t, bytes, int64(20*values))
+	shutdown(t, e, budget)
 }
 
 // TestSenderLeaves: the request of a sender that leaves stays in the queue. Its memory stays reserved until it has been exported.
@@ -59,7 +75,8 @@ func TestSenderLeaves(t *testing.T) {
 	queue := options.NewDefaultQueue()
 	queue.Get().WaitForResult, queue.Get().NumConsumers = true, 1
 	begun, end := make(chan struct{}, 2), make(chan struct{})
-	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+	budget := memory.New(64<<20, time.Second)
+	e := newExporter(t, budget, delivery.Settings{
 		Queue: queue, DrainTime: time.Second,
 		Consume: func(context.Context, pprofile.Profiles) error {
 			begun <- struct{}{}
@@ -67,26 +84,20 @@ func TestSenderLeaves(t *testing.T) {
 			return nil
 		},
 	})
-	require.NoError(t, err)
-	budget := memory.New(64<<20, time.Second)
-	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
 	results := make(chan error, 2)
 	go func() { results <- e.ConsumeProfiles(t.Context(), message(1)) }()
 	<-begun
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { results <- e.ConsumeProfiles(ctx, message(bytes)) }()
-	assert.Eventually(t, func() bool { used, _ := budget.Used(); return used >= bytes }, deliverytest.Patience, time.Millisecond)
+	assert.Eventually(t, func() bool { return used(budget) >= bytes }, deliverytest.Patience, time.Millisecond)
 	leave()
 	time.Sleep(10 * time.Millisecond)
 	assert.Empty(t, results)
-	used, _ := budget.Used()
-	assert.GreaterOrEqual(t, used, int64(bytes), "the request is still in the queue")
+	assert.GreaterOrEqual(t, used(budget), int64(bytes), "the request is still in the queue")
 	close(end)
 	require.NoError(t, <-results)
 	require.NoError(t, <-results)
-	require.NoError(t, e.Shutdown(t.Context()))
-	used, _ = budget.Used()
-	assert.Zero(t, used)
+	shutdown(t, e, budget)
 }
 
 // message returns a message whose values take this many bytes of memory.
@@ -102,16 +113,15 @@ func message(bytes int) pprofile.Profiles {
 func TestQueueIsFull(t *testing.T) {
 	const size = 1 << 20
 	end := make(chan struct{})
-	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+	budget := memory.New(64*size, time.Second)
+	e := newExporter(t, budget, delivery.Settings{
 		Queue: options.NewDefaultQueue(), Retry: configretry.NewDefaultBackOffConfig(), DrainTime: time.Minute,
 		Consume: func(context.Context, pprofile.Profiles) error {
 			<-end
 			return nil
 		},
 	})
-	require.NoError(t, err)
-	budget := memory.New(64*size, time.Second)
-	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
+	var err error
 	accepted := 0
 	for err == nil && accepted < 64 {
 		if err = e.ConsumeProfiles(t.Context(), message(size)); err == nil {
@@ -122,12 +132,9 @@ func TestQueueIsFull(t *testing.T) {
 	require.NotErrorIs(t, err, memory.ErrExhausted)
 	assert.False(t, consumererror.IsPermanent(err))
 	assert.Greater(t, accepted, 4)
-	used, _ := budget.Used()
-	assert.LessOrEqual(t, used, int64(16*size))
+	assert.LessOrEqual(t, used(budget), int64(16*size))
 	close(end)
-	require.NoError(t, e.Shutdown(t.Context()))
-	used, _ = budget.Used()
-	assert.Zero(t, used)
+	shutdown(t, e, budget)
 }
 
 // TestPartsInAQueue: the parts of a message that was split share its reservation. It counts once in the queue, until the last one was
@@ -136,16 +143,14 @@ func TestPartsInAQueue(t *testing.T) {
 	const size = 1 << 20
 	var end sync.WaitGroup
 	end.Add(1)
-	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+	budget := memory.New(64*size, time.Second)
+	e := newExporter(t, budget, delivery.Settings{
 		Queue: options.NewDefaultQueue(), Retry: configretry.NewDefaultBackOffConfig(), DrainTime: time.Minute,
 		Consume: func(context.Context, pprofile.Profiles) error {
 			end.Wait()
 			return nil
 		},
 	})
-	require.NoError(t, err)
-	budget := memory.New(64*size, time.Second)
-	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
 	whole, err := budget.Reserve(t.Context(), 10*size)
 	require.NoError(t, err)
 	ctx := memory.NewContext(t.Context(), whole)
@@ -155,30 +160,23 @@ func TestPartsInAQueue(t *testing.T) {
 	whole.Release()
 	require.NoError(t, e.ConsumeProfiles(t.Context(), message(2*size)), "16 MiB are for the queue")
 	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), message(2*size)), "sending_queue is full")
-	used, _ := budget.Used()
-	assert.GreaterOrEqual(t, used, int64(10*size))
+	assert.GreaterOrEqual(t, used(budget), int64(10*size))
 	end.Done()
-	require.NoError(t, e.Shutdown(t.Context()))
-	used, _ = budget.Used()
-	assert.Zero(t, used)
+	shutdown(t, e, budget)
 }
 
 // TestWithoutRetries: a request that failed and is not retried is lost. Its memory is free at once, without a garbage collection.
 func TestWithoutRetries(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+	budget := memory.New(64<<20, time.Second)
+	e := newExporter(t, budget, delivery.Settings{
 		Queue: options.NewDefaultQueue(), DrainTime: time.Second,
 		Consume: func(context.Context, pprofile.Profiles) error { return errors.New("the destination is away") },
 	})
-	require.NoError(t, err)
-	budget := memory.New(64<<20, time.Second)
-	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
 	for range 20 {
 		require.NoError(t, e.ConsumeProfiles(t.Context(), message(1<<10)))
 	}
-	require.NoError(t, e.Shutdown(t.Context()))
-	used, _ := budget.Used()
-	assert.Zero(t, used)
+	shutdown(t, e, budget)
 }
 
 // TestExhaustedWithoutAQueue: a request without a queue keeps its memory and its sender only for one attempt if there is no memory for the
@@ -187,30 +185,27 @@ func TestExhaustedWithoutAQueue(t *testing.T) {
 	retry := configretry.NewDefaultBackOffConfig()
 	retry.InitialInterval, retry.MaxElapsedTime = time.Millisecond, time.Second
 	attempts := 0
-	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+	budget := memory.New(64<<20, time.Second)
+	e := newExporter(t, budget, delivery.Settings{
 		Retry: retry,
 		Consume: func(context.Context, pprofile.Profiles) error {
 			attempts++
 			return fmt.Errorf("cannot encode: %w", memory.ErrExhausted)
 		},
 	})
-	require.NoError(t, err)
-	budget := memory.New(64<<20, time.Second)
-	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
-	err = e.ConsumeProfiles(t.Context(), message(1<<10))
+	err := e.ConsumeProfiles(t.Context(), message(1<<10))
 	require.ErrorIs(t, err, memory.ErrExhausted)
 	assert.False(t, consumererror.IsPermanent(err), "its sender tries again")
 	assert.Equal(t, 1, attempts)
-	require.NoError(t, e.Shutdown(t.Context()))
-	used, _ := budget.Used()
-	assert.Zero(t, used)
+	shutdown(t, e, budget)
 }
 
 // TestShareIsGivenBack: a request gives back the share of the queue that it got, although others have changed its reservation meanwhile.
 func TestShareIsGivenBack(t *testing.T) {
 	const size = 1 << 20
 	begun, end := make(chan struct{}), make(chan struct{})
-	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+	budget := memory.New(16*size, time.Second)
+	e := newExporter(t, budget, delivery.Settings{
 		Queue: options.NewDefaultQueue(), DrainTime: time.Minute,
 		Consume: func(context.Context, pprofile.Profiles) error {
 			begun <- struct{}{}
@@ -218,9 +213,6 @@ func TestShareIsGivenBack(t *testing.T) {
 			return nil
 		},
 	})
-	require.NoError(t, err)
-	budget := memory.New(16*size, time.Second)
-	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
 	for range 8 { // A quarter of the budget is four of them.
 		r, err := budget.Reserve(t.Context(), size)
 		require.NoError(t, err)
@@ -229,7 +221,7 @@ func TestShareIsGivenBack(t *testing.T) {
 		r.Shrink(1)
 		r.Release()
 		end <- struct{}{}
-		require.Eventually(t, func() bool { used, _ := budget.Used(); return used == 0 }, deliverytest.Patience, time.Millisecond)
+		require.Eventually(t, func() bool { return used(budget) == 0 }, deliverytest.Patience, time.Millisecond)
 	}
 	require.NoError(t, e.Shutdown(t.Context()))
 }
