@@ -222,15 +222,6 @@ func TestLifecycle(t *testing.T) {
 	})
 }
 
-// TestNoOtherPairs: the connector only connects logs to profiles, and logs to logs.
-func TestNoOtherPairs(t *testing.T) {
-	set := connectortest.NewNopSettings(metadata.Type)
-	_, err := NewFactory().CreateTracesToTraces(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
-	require.Error(t, err)
-	_, err = NewFactory().CreateLogsToMetrics(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
-	require.Error(t, err)
-}
-
 func TestMetadataFromResource(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	cfg.MetadataFromResource = []string{"service.name"}

@@ -50,22 +50,24 @@ func (*metadataConsumer) Capabilities() consumer.Capabilities {
 
 // ConsumeProfiles passes a message on, or its parts one after the other.
 func (c *metadataConsumer) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	parts := c.plan(pd)
+	groups, values := c.plan(pd)
 	switch {
-	case len(parts.values) <= 1:
-		return c.next.ConsumeProfiles(c.withMetadata(ctx, parts.valuesOf(0)), pd)
-	case len(parts.values) > maxParts:
+	case len(values) == 0:
+		return c.next.ConsumeProfiles(ctx, pd)
+	case len(values) == 1:
+		return c.next.ConsumeProfiles(c.withMetadata(ctx, values[0]), pd)
+	case len(values) > maxParts:
 		return consumererror.NewPermanent(fmt.Errorf(
-			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", c.keys, len(parts.values), maxParts))
+			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", c.keys, len(values), maxParts))
 	}
 	if pd.IsReadOnly() {
 		own := pprofile.NewProfiles()
 		pd.CopyTo(own)
 		pd = own
 	}
-	d := delivery{parts: len(parts.values)}
-	err := dedup.SplitResources(pd, parts.groups, len(parts.values), func(i int, part pprofile.Profiles) bool {
-		return d.add(c.next.ConsumeProfiles(c.withMetadata(ctx, parts.values[i]), part))
+	d := delivery{parts: len(values)}
+	err := dedup.SplitResources(pd, groups, len(values), func(i int, part pprofile.Profiles) bool {
+		return d.add(c.next.ConsumeProfiles(c.withMetadata(ctx, values[i]), part))
 	})
 	if err != nil {
 		return consumererror.NewPermanent(err)
@@ -133,44 +135,29 @@ type value struct {
 	set  bool
 }
 
-// plan groups the resources of a message by their values.
-type plan struct {
-	// groups maps the index of a resource to the index of its group.
-	groups []int
-	// values has the values of each group, one per key.
-	values [][]value
-}
-
-// valuesOf returns the values of a group, or nil if the group does not exist.
-func (p *plan) valuesOf(group int) []value {
-	if group < len(p.values) {
-		return p.values[group]
-	}
-	return nil
-}
-
-// plan groups the resources of a message. The groups are in the order of their first resource.
-func (c *metadataConsumer) plan(pd pprofile.Profiles) plan {
+// plan groups the resources of a message by their values, in the order of the first resource of each group. groups maps the index of a
+// resource to the index of its group. values has the values of each group, one per key.
+func (c *metadataConsumer) plan(pd pprofile.Profiles) (groups []int, values [][]value) {
 	resources := pd.ResourceProfiles()
-	result := plan{groups: make([]int, resources.Len())}
+	groups = make([]int, resources.Len())
 	groupsByName := map[string]int{}
 	var name strings.Builder
 	for i, resource := range resources.All() {
-		values := c.valuesOf(resource.Resource().Attributes())
+		own := c.valuesOf(resource.Resource().Attributes())
 		name.Reset()
-		for _, v := range values {
+		for _, v := range own {
 			name.WriteString(strconv.FormatBool(v.set))
 			name.WriteString(strconv.Quote(v.text))
 		}
 		group, found := groupsByName[name.String()]
 		if !found {
-			group = len(result.values)
+			group = len(values)
 			groupsByName[name.String()] = group
-			result.values = append(result.values, values)
+			values = append(values, own)
 		}
-		result.groups[i] = group
+		groups[i] = group
 	}
-	return result
+	return groups, values
 }
 
 // valuesOf returns the value of each key.

@@ -113,7 +113,7 @@ func TestLoadAll(t *testing.T) {
 	assert.Equal(t, TenantFromAddress, server.TenantFrom)
 	assert.True(t, server.LegacyFormats)
 	assert.Equal(t, 5*time.Second, server.HTTP.ReadTimeout)
-	assert.Equal(t, []headerAttribute{{"X-Host", "host.name"}, {"X-Service", "service.name"}}, headerAttributes(server.ResourceHeaders))
+	assert.Equal(t, map[string]string{"X-Host": "host.name", "X-Service": "service.name"}, server.ResourceHeaders)
 }
 
 func TestLoadNoLinks(t *testing.T) {

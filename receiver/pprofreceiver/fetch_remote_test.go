@@ -187,19 +187,6 @@ func TestRemoteBodyIsClosed(t *testing.T) {
 	assert.Len(t, connections, 1)
 }
 
-// TestRemoteShutdown: the shutdown cancels a fetch that would not end.
-func TestRemoteShutdown(t *testing.T) {
-	asked := make(chan struct{}, 1)
-	to := newTarget(t, func(_ http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
-		<-r.Context().Done()
-	})
-	r := runRemote(t, &watchingHost{}, to.URL, nil)
-	<-asked
-	require.NoError(t, r.receiver.Shutdown(t.Context()))
-	assert.Empty(t, r.counts("otelcol_receiver_pprof_fetches", "outcome"), "a canceled fetch is no failure")
-}
-
 // TestRemoteTimeout: without a configured timeout, it includes the seconds in the URL.
 func TestRemoteTimeout(t *testing.T) {
 	for query, want := range map[string]time.Duration{

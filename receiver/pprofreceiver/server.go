@@ -24,9 +24,6 @@ type server struct {
 	intake  *intake
 	obs     *receiverhelper.ObsReport
 	limiter *requestLimiter
-	headers []headerAttribute
-	// encodings are the allowed values of Content-Encoding.
-	encodings map[string]bool
 	// pprof is the format of the payloads.
 	pprof  payloadFormat
 	byPath map[string]*api
@@ -50,16 +47,14 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		return nil, err
 	}
 	s := &server{
-		cfg:       cfg,
-		set:       set.TelemetrySettings,
-		intake:    in,
-		obs:       obs,
-		limiter:   newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, concurrencyWait),
-		headers:   headerAttributes(cfg.ResourceHeaders),
-		encodings: allowedEncodings(cfg.HTTP.CompressionAlgorithms),
-		pprof:     in.formats.pprof(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
-		byPath:    map[string]*api{},
-		unknown:   &api{name: nameUnknown, metrics: newAPIMetrics(in.metrics, nameUnknown), fail: failUnknown},
+		cfg:     cfg,
+		set:     set.TelemetrySettings,
+		intake:  in,
+		obs:     obs,
+		limiter: newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, concurrencyWait),
+		pprof:   in.formats.pprof(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
+		byPath:  map[string]*api{},
+		unknown: &api{name: nameUnknown, metrics: newAPIMetrics(in.metrics, nameUnknown), fail: failUnknown},
 	}
 	for _, one := range s.newAPIs() {
 		one.metrics = newAPIMetrics(in.metrics, one.name)

@@ -20,10 +20,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
-// encodings maps the names in compression_algorithms to values of Content-Encoding.
-var encodings = map[string][]string{
-	"": {"identity"}, "gzip": {"gzip", "x-gzip"}, "zstd": {"zstd"},
-	"zlib": {"zlib"}, "deflate": {"deflate"}, "lz4": {"lz4"}, "snappy": {"snappy"}, "x-snappy-framed": {"x-snappy-framed"},
+// encodings maps the values of Content-Encoding to the names in compression_algorithms.
+var encodings = map[string]string{
+	"identity": "", "gzip": "gzip", "x-gzip": "gzip", "zstd": "zstd",
+	"zlib": "zlib", "deflate": "deflate", "lz4": "lz4", "snappy": "snappy", "x-snappy-framed": "x-snappy-framed",
 }
 
 // decoderBytes is the memory of a decoder other than lz4, without its result.
@@ -31,23 +31,14 @@ const decoderBytes = 256 << 10
 
 const snappyFrames = "\xff\x06\x00\x00sNaPpY"
 
-// allowedEncodings returns the values of Content-Encoding that compression_algorithms allows. Without algorithms, all are allowed.
-func allowedEncodings(algorithms []string) map[string]bool {
-	allowed := map[string]bool{}
-	for algorithm, names := range encodings {
-		for _, name := range names {
-			allowed[name] = len(algorithms) == 0 || slices.Contains(algorithms, algorithm)
-		}
-	}
-	return allowed
-}
-
 // checkAllowed replaces Content-Encoding by one lower-case name, and refuses one that is not allowed. Names are case-insensitive, and a
-// list can contain identity. A list of several other encodings is refused.
+// list can contain identity. A list of several other encodings is refused. Without compression_algorithms, all are allowed.
 func (s *server) checkAllowed(header http.Header) error {
 	encoding := foldEncoding(header.Values("Content-Encoding"))
 	header.Set("Content-Encoding", encoding)
-	if !s.encodings[encoding] {
+	algorithms := s.cfg.HTTP.CompressionAlgorithms
+	algorithm, known := encodings[encoding]
+	if !known || len(algorithms) > 0 && !slices.Contains(algorithms, algorithm) {
 		return newRefusal(unknownEncoding, "unsupported Content-Encoding: %.64s", encoding)
 	}
 	return nil

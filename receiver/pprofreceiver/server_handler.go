@@ -154,7 +154,7 @@ func headerBytes(r *http.Request) int64 {
 // newSource returns the source of the profiles, from the configuration, headers and query. The API can override it.
 func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	source := s.intake.newSource()
-	err := setFromHeaders(source.Resource, r.Header, s.headers)
+	err := setFromHeaders(source.Resource, r.Header, s.cfg.ResourceHeaders)
 	if err == nil {
 		err = setFromQuery(&source, r.URL.RawQuery)
 	}

@@ -23,33 +23,18 @@ const (
 	queryProfileName    = "profile.name"
 )
 
-// headerAttribute is a header and the attribute for it.
-type headerAttribute struct {
-	header    string
-	attribute string
-}
-
-// headerAttributes returns resource_headers, sorted by header.
-func headerAttributes(configured map[string]string) []headerAttribute {
-	sorted := make([]headerAttribute, 0, len(configured))
-	for _, header := range slices.Sorted(maps.Keys(configured)) {
-		sorted = append(sorted, headerAttribute{header: http.CanonicalHeaderKey(header), attribute: configured[header]})
-	}
-	return sorted
-}
-
-// setFromHeaders sets attributes from headers of the request. Empty headers are ignored. Only the first value of a header
-// counts.
-func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttribute) error {
-	for _, name := range named {
-		value := header.Get(name.header)
+// setFromHeaders sets attributes from headers of the request, in the order of their names. Empty headers are ignored. Only the first value
+// of a header counts.
+func setFromHeaders(resource pcommon.Map, header http.Header, attributes map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		value := header.Get(name)
 		if value == "" {
 			continue
 		}
-		if err := checkLabel(name.header, value); err != nil {
+		if err := checkLabel(http.CanonicalHeaderKey(name), value); err != nil {
 			return err
 		}
-		resource.PutStr(name.attribute, validText(value))
+		resource.PutStr(attributes[name], validText(value))
 	}
 	return nil
 }
