@@ -44,7 +44,7 @@ func TestFilesEqualPayloads(t *testing.T) {
 	f := newFixture(t, nil)
 	seen := map[string]bool{}
 	for name, payload := range payloads {
-		inflated, err := inflate.Append(nil, payload, 64<<20) // some clients send zstd, which google/pprof does not read
+		inflated, _, err := inflate.Append(nil, payload, 64<<20, nil) // some clients send zstd, which google/pprof does not read
 		require.NoError(t, err, name)
 		want, form := profiletest.ParsePprof(inflated)
 		require.Equal(t, profiletest.Proto, form, name)
@@ -63,7 +63,7 @@ func TestFilesEqualPayloads(t *testing.T) {
 
 // The original pprof of a profile is written byte for byte, with the compression of the exporter.
 func TestOriginalPayloadInFile(t *testing.T) {
-	plain := must.Get(inflate.Append(nil, deliverytest.OwnProfile(t, "cpu.pb.gz"), 64<<20))(t)
+	plain := profiletest.Inflate(t, deliverytest.OwnProfile(t, "cpu.pb.gz"))
 	plain = append(plain, 0xf8, 0x7f, 1) // a field that no translation would write again
 	smallest := must.Get(pprof.AppendGzip(nil, plain, 9))(t)
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{IncludeOriginalPayload: true})
@@ -75,7 +75,7 @@ func TestOriginalPayloadInFile(t *testing.T) {
 		require.Len(t, f.files(t), 1)
 		written := must.Get(os.ReadFile(filepath.Join(f.directory, f.files(t)[0])))(t)
 		assert.False(t, bytes.Equal(payload, written))
-		got := must.Get(inflate.Append(nil, written, 64<<20))(t)
+		got := profiletest.Inflate(t, written)
 		assert.Equal(t, plain, got)
 	}
 }

@@ -59,7 +59,7 @@ func (h holding) hold(tb testing.TB, pprof []byte, profileType string, attribute
 	raw := pprof
 	if bytes.HasPrefix(pprof, []byte{0x1f, 0x8b}) {
 		var err error
-		raw, err = inflate.Append(nil, pprof, 1<<30)
+		raw, _, err = inflate.Append(nil, pprof, 1<<30, nil)
 		require.NoError(tb, err)
 	}
 	var parsed pprofwire.Profile

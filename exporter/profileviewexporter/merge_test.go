@@ -18,7 +18,6 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 // mergedAll returns the profiles of a store as one pprof.
@@ -66,7 +65,7 @@ func sorted(p *profile.Profile) *profile.Profile {
 // The result is that of google/pprof: one profile stays as it is, and two are what its Merge returns.
 func TestMergeLikeGoogle(t *testing.T) {
 	for _, file := range profiletest.OwnPprofs(t) {
-		raw := must.Get(inflate.Append(nil, file.Bytes(t), 1<<30))(t)
+		raw := profiletest.Inflate(t, file.Bytes(t))
 		p, err := profile.ParseData(raw)
 		if err != nil || len(p.Sample) == 0 {
 			continue

@@ -30,6 +30,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
@@ -74,7 +75,7 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 // TestCompress: messages that are compressed at a time and one after the other are whole, and have the size of level 1.
 func TestCompress(t *testing.T) {
 	payload := must.Get(os.ReadFile("../../testdata/pprof/cpu.pb.gz"))(t)
-	message := must.Get(inflate.Append(nil, payload, 1<<20))(t)
+	message := profiletest.Inflate(t, payload)
 	var fastGzip bytes.Buffer
 	w := must.Get(gzip.NewWriterLevel(&fastGzip, 1))(t)
 	_, _ = w.Write(message)
@@ -94,7 +95,7 @@ func TestCompress(t *testing.T) {
 					_, _ = w.Write(message[1000:])
 					assert.NoError(t, w.Close())
 					assert.InEpsilon(t, want, compressed.Len(), 0.01, name)
-					plain, err := inflate.Append(nil, compressed.Bytes(), 1<<20)
+					plain, _, err := inflate.Append(nil, compressed.Bytes(), 1<<20, nil)
 					assert.NoError(t, err)
 					assert.True(t, bytes.Equal(message, plain), name)
 				}

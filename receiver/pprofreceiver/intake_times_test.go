@@ -18,7 +18,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -128,7 +127,7 @@ func TestCombine(t *testing.T) {
 		require.NoError(t, err)
 		strings += message.Dictionary().StringTable().Len()
 		messages = append(messages, message)
-		inflated := must.Get(inflate.Append(nil, payload.Data, 1<<20))(t)
+		inflated := profiletest.Inflate(t, payload.Data)
 		original := must.Get(profile.ParseData(inflated))(t)
 		originals = append(originals, original)
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/jfr"
 )
 
@@ -36,7 +35,7 @@ func TestJFR(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			compressed := must.Get(os.ReadFile(path))(t)
-			recording := must.Get(inflate.Append(nil, compressed, 1<<30))(t)
+			recording := profiletest.Inflate(t, compressed)
 			ours := ourStacks(t, recording)
 			for name, want := range libraryStacks(t, recording) {
 				if _, both := ours["wall"]; name == "cpu" && both {
@@ -147,7 +146,7 @@ func BenchmarkJFR(b *testing.B) {
 			var labels *library.LabelsSnapshot
 			if r.labels != nil {
 				labels = &library.LabelsSnapshot{}
-				plain := must.Get(inflate.Append(nil, r.labels, 1<<30))(b)
+				plain := profiletest.Inflate(b, r.labels)
 				require.NoError(b, proto.Unmarshal(plain, labels))
 			}
 			for b.Loop() {
@@ -196,7 +195,7 @@ func corpusRecordings(b *testing.B) (recordings []recording) {
 	require.NotEmpty(b, paths)
 	for _, path := range paths {
 		compressed := must.Get(os.ReadFile(path))(b)
-		plain := must.Get(inflate.Append(nil, compressed, 1<<30))(b)
+		plain := profiletest.Inflate(b, compressed)
 		trunk := strings.TrimSuffix(path, ".jfr.gz")
 		labels, err := os.ReadFile(trunk + ".labels.pb.gz")
 		if !errors.Is(err, os.ErrNotExist) {

@@ -26,7 +26,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -149,7 +148,7 @@ func TestServicesMeetInOnePartition(t *testing.T) {
 	byService, used := map[string]map[int32]bool{}, map[int32]bool{}
 	records := ts.records(t)
 	for _, record := range records {
-		plain := must.Get(inflate.Append(nil, record.Value, 20<<20))(t)
+		plain := profiletest.Inflate(t, record.Value)
 		message := must.Get((&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain))(t)
 		require.NoError(t, profiletest.CheckOptions{AllowAttributeStrings: true, Deduplicated: true}.Check(message))
 		for _, resource := range message.ResourceProfiles().All() {

@@ -165,7 +165,7 @@ func (t *encoding) original(g *group) (types []SampleType, found bool, err error
 	if err := t.outReused.growTo(&t.memory, payload.Len()); err != nil {
 		return nil, false, err
 	}
-	t.out, _, err = inflate.AppendMetered(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
+	t.out, _, err = inflate.Append(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
 	if err == nil {
 		err = t.outReused.growTo(&t.memory, payload.Len()+cap(t.out))
 	}

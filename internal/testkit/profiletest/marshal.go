@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 // T is a test, or one of rapid.
@@ -48,6 +49,14 @@ func Gzip(t T, plain []byte) []byte {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	return out.Bytes()
+}
+
+// Inflate returns the plain form of a payload that is compressed or not.
+func Inflate(t T, payload []byte) []byte {
+	t.Helper()
+	plain, _, err := inflate.Append(nil, payload, 1<<30, nil)
+	require.NoError(t, err)
+	return plain
 }
 
 // Format returns a file in testdata/formats.

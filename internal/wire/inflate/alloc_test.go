@@ -24,11 +24,11 @@ func TestAllocatesNothing(t *testing.T) {
 		"zstd stream":  zstdStream(t, bytes.NewReader(plain)),
 		"zstd in gzip": gzipped(t, zstdAll(t, plain)),
 	} {
-		dst, err := Append(nil, src, testLimit)
+		dst, err := plainOf(nil, src, testLimit)
 		require.NoError(t, err)
 		dst = dst[:0]
 		got := testing.AllocsPerRun(100, func() {
-			if _, err := Append(dst, src, testLimit); err != nil {
+			if _, err := plainOf(dst, src, testLimit); err != nil {
 				t.Error(err)
 			}
 		})
@@ -41,7 +41,7 @@ func TestOneAllocation(t *testing.T) {
 	plain := bytes.Repeat(randomBytes(1000), 200)[:20_000]
 	for name, src := range map[string][]byte{"gzip": gzipped(t, join(plain, randomBytes(5000))), "zstd": zstdAll(t, plain)} {
 		got := testing.AllocsPerRun(100, func() {
-			if _, err := Append(nil, src, testLimit); err != nil {
+			if _, err := plainOf(nil, src, testLimit); err != nil {
 				t.Error(err)
 			}
 		})

@@ -47,7 +47,7 @@ func TestBombs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Logf("%d bytes", len(src))
 			var err error
-			used := memorytest.Allocated(func() { _, err = Append(nil, src, bombLimit) })
+			used := memorytest.Allocated(func() { _, err = plainOf(nil, src, bombLimit) })
 			require.ErrorIs(t, err, ErrTooLarge)
 			assert.Less(t, used, int64(24<<20), "bytes allocated in total")
 		})
@@ -66,7 +66,7 @@ func TestHighRatio(t *testing.T) {
 	} {
 		var got []byte
 		var err error
-		used := memorytest.Allocated(func() { got, err = Append(nil, src, bombLimit) })
+		used := memorytest.Allocated(func() { got, err = plainOf(nil, src, bombLimit) })
 		require.NoError(t, err, name)
 		assert.GreaterOrEqual(t, len(got), size, name)
 		assert.Less(t, used, int64(2*size), "%s: bytes allocated in total", name)
@@ -85,10 +85,10 @@ func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
 // TestManyFrames: the number of frames is limited, since each one costs time.
 func TestManyFrames(t *testing.T) {
 	frame := zstdAll(t, []byte{1})
-	got, err := Append(nil, bytes.Repeat(frame, maxFrames), bombLimit)
+	got, err := plainOf(nil, bytes.Repeat(frame, maxFrames), bombLimit)
 	require.NoError(t, err)
 	assert.Len(t, got, maxFrames)
-	_, err = Append(nil, bytes.Repeat(frame, maxFrames+1), bombLimit)
+	_, err = plainOf(nil, bytes.Repeat(frame, maxFrames+1), bombLimit)
 	require.ErrorIs(t, err, ErrTooLarge)
 	assert.ErrorContains(t, err, "more than 10000 frames")
 }
@@ -122,9 +122,9 @@ func TestReserving(t *testing.T) {
 		"four layers":        zstdAll(t, gzipped(t, zstdAll(t, gzipped(t, large)))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, wantErr := Append([]byte("before"), src, limit)
+			want, wantErr := plainOf([]byte("before"), src, limit)
 			memorytest.Check(t, func(reserve func(total int64) error) error {
-				got, _, err := AppendMetered([]byte("before"), src, limit, meter.New(0, reserve))
+				got, _, err := Append([]byte("before"), src, limit, meter.New(0, reserve))
 				if err != nil && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrCorrupt) {
 					assert.Equal(t, "before", string(got))
 					return err

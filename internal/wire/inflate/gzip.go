@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -100,7 +101,7 @@ func (r *gzipReader) appendCounted(t *inflater, dst, src []byte, limit int) ([]b
 	if err := r.reset(src); err != nil {
 		return dst, err
 	}
-	size, err := count(&r.gz, r.discard[:], limit)
+	size, err := count(&r.gz, limit)
 	t.produced(size)
 	if err != nil {
 		return dst, corruptGzip(err)
@@ -148,19 +149,14 @@ func gzipCapacity(compressed, hint, limit int) int {
 	return min(hint, limit)
 }
 
-// count reads all of r through scratch and returns its size, or ErrTooLarge as soon as that is above limit. With an error, size is
-// what it has read, at most limit.
-func count(r io.Reader, scratch []byte, limit int) (size int, err error) {
-	for {
-		n, err := r.Read(scratch)
-		if n > limit-size {
-			return limit, tooLarge(limit)
-		}
-		size += n
-		if err != nil {
-			return size, notEOF(err)
-		}
+// count reads all of r and returns its size, or ErrTooLarge as soon as that is above limit. With an error, size is what it has
+// read, at most limit.
+func count(r io.Reader, limit int) (size int, err error) {
+	n, err := io.Copy(io.Discard, io.LimitReader(r, min(int64(limit), math.MaxInt64-1)+1))
+	if n > int64(limit) {
+		return limit, tooLarge(limit)
 	}
+	return int(n), err
 }
 
 // readFull is [io.ReadFull], but the error is io.EOF whenever r ends before space is full.

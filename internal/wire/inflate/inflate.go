@@ -40,25 +40,13 @@ func Plain(src []byte) bool {
 	return !hasPrefix(src, gzipMagic) && !hasPrefix(src, zstdMagic)
 }
 
-// Append appends the plain form of src to dst. src is plain, gzip (of one member or several) or zstd (of one frame or
-// several), nested up to [MaxDepth] deep.
-//
-// No layer may decompress to more than limit bytes: else the error is [ErrTooLarge]. Damaged, truncated and trailing input is
-// [ErrCorrupt]. On an error the result is dst as it was, perhaps with more capacity.
-//
-// The result does not share memory with src. src must not overlap the capacity of dst.
-func Append(dst, src []byte, limit int) ([]byte, error) {
-	dst, _, err := AppendMetered(dst, src, limit, nil)
-	return dst, err
-}
-
 // Open returns the plain form of src: src itself if it is [Plain], which limit does not apply to, or else the content of buffer, which it
-// overwrites. It is [AppendMetered], and leaves the memory of the content in use.
+// overwrites. It is [Append], and leaves the memory of the content in use.
 func Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) (plain []byte, largest int, err error) {
 	if Plain(src) {
 		return src, len(src), nil
 	}
-	*buffer, largest, err = AppendMetered((*buffer)[:0], src, limit, work)
+	*buffer, largest, err = Append((*buffer)[:0], src, limit, work)
 	if err == nil {
 		err = work.Use(int64(cap(*buffer)))
 	}
@@ -86,12 +74,20 @@ func (p Payload) Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) 
 	return plain, largest, err
 }
 
-// AppendMetered is [Append], and counts the result, the outer layers and the decompressor beside what work already uses. The existing
-// capacity of dst counts as soon as that is used. It returns an error of the meter unchanged.
+// Append appends the plain form of src to dst. src is plain, gzip (of one member or several) or zstd (of one frame or
+// several), nested up to [MaxDepth] deep.
+//
+// No layer may decompress to more than limit bytes: else the error is [ErrTooLarge]. Damaged, truncated and trailing input is
+// [ErrCorrupt]. On an error the result is dst as it was, perhaps with more capacity.
+//
+// work counts the result, the outer layers and the decompressor beside what it already uses. The existing capacity of dst
+// counts as soon as that is used. Append returns an error of work unchanged.
 //
 // largest is the size of the largest layer, which is at most limit. With an error, it is the size up to there: to refuse a payload
 // can cost as much time as to accept it, and a caller can limit that.
-func AppendMetered(dst, src []byte, limit int, work *meter.Meter) (result []byte, largest int, err error) {
+//
+// The result does not share memory with src. src must not overlap the capacity of dst.
+func Append(dst, src []byte, limit int, work *meter.Meter) (result []byte, largest int, err error) {
 	base := len(dst)
 	t := inflater{meter: work, base: base}
 	defer t.release()

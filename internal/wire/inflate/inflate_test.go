@@ -28,6 +28,12 @@ func TestMain(m *testing.M) {
 
 const testLimit = 1 << 20
 
+// plainOf is Append without a meter.
+func plainOf(dst, src []byte, limit int) ([]byte, error) {
+	dst, _, err := Append(dst, src, limit, nil)
+	return dst, err
+}
+
 func TestAppend(t *testing.T) {
 	text := []byte(strings.Repeat("a profile of something, somewhere. ", 1000))
 	noise := randomBytes(300_000)
@@ -48,10 +54,10 @@ func TestAppend(t *testing.T) {
 		}
 		for name, src := range cases {
 			t.Run(name, func(t *testing.T) {
-				got := must.Get(Append([]byte("before:"), src, testLimit))(t)
+				got := must.Get(plainOf([]byte("before:"), src, testLimit))(t)
 				assert.True(t, bytes.Equal(join([]byte("before:"), plain), got), "%d bytes, want %d", len(got), len(plain))
 
-				reused := must.Get(Append(got[:0], src, testLimit))(t)
+				reused := must.Get(plainOf(got[:0], src, testLimit))(t)
 				assert.True(t, bytes.Equal(plain, reused))
 			})
 		}
@@ -71,11 +77,11 @@ func TestLimitIsExact(t *testing.T) {
 				"frames":      join(zstdStream(t, bytes.NewReader(half(plain, 0))), zstdStream(t, bytes.NewReader(half(plain, 1)))),
 			} {
 				for _, space := range []int{0, size, 4 * size} {
-					got, err := Append(make([]byte, 0, space), src, size)
+					got, err := plainOf(make([]byte, 0, space), src, size)
 					require.NoError(t, err, "%s of %d bytes into %d", name, size, space)
 					require.True(t, bytes.Equal(plain, got), name)
 
-					_, err = Append(make([]byte, 0, space), src, size-1)
+					_, err = plainOf(make([]byte, 0, space), src, size-1)
 					require.ErrorIs(t, err, ErrTooLarge, "%s of %d bytes into %d", name, size, space)
 					require.NotErrorIs(t, err, ErrCorrupt)
 				}
@@ -85,11 +91,11 @@ func TestLimitIsExact(t *testing.T) {
 }
 
 func TestTooLargeNamesTheLimit(t *testing.T) {
-	_, err := Append(nil, gzipped(t, make([]byte, 1235)), 1234)
+	_, err := plainOf(nil, gzipped(t, make([]byte, 1235)), 1234)
 	require.ErrorContains(t, err, "1234")
-	_, err = Append(nil, []byte("x"), -5)
+	_, err = plainOf(nil, []byte("x"), -5)
 	require.ErrorIs(t, err, ErrTooLarge)
-	_, err = Append([]byte("before"), gzipped(t, []byte("y")), math.MaxInt)
+	_, err = plainOf([]byte("before"), gzipped(t, []byte("y")), math.MaxInt)
 	require.NoError(t, err)
 }
 
@@ -98,9 +104,9 @@ func TestTooDeep(t *testing.T) {
 	for range MaxDepth {
 		src = gzipped(t, src)
 	}
-	_, err := Append(nil, src, testLimit)
+	_, err := plainOf(nil, src, testLimit)
 	require.NoError(t, err)
-	_, err = Append(nil, gzipped(t, src), testLimit)
+	_, err = plainOf(nil, gzipped(t, src), testLimit)
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.ErrorContains(t, err, "4 layers")
 }
@@ -120,7 +126,7 @@ func TestTruncated(t *testing.T) {
 			whole[len(src)/2] = true
 		}
 		for end := 4; end < len(src); end++ {
-			_, err := Append(nil, src[:end], testLimit)
+			_, err := plainOf(nil, src[:end], testLimit)
 			if whole[end] {
 				require.NoError(t, err, "%s cut at %d", name, end)
 				continue
@@ -154,7 +160,7 @@ func TestCorrupt(t *testing.T) {
 		"zstd reserved block type": join([]byte(zstdMagic), []byte{0x00, 0x00}, []byte{7, 0, 0}),
 	} {
 		before := []byte("before")
-		got, err := Append(before, src, math.MaxInt32)
+		got, err := plainOf(before, src, math.MaxInt32)
 		require.ErrorIs(t, err, ErrCorrupt, name)
 		require.NotErrorIs(t, err, ErrTooLarge, name)
 		require.Equal(t, before, got, name)
@@ -190,7 +196,7 @@ func TestMeasured(t *testing.T) {
 		"inner, wrong checksum":  {src: gzipped(t, wrongSum), size: len(text), failed: ErrCorrupt},
 		"inner layer is damaged": {src: gzipped(t, join([]byte(gzipMagic), make([]byte, 50_000))), size: 50_002, failed: ErrCorrupt},
 	} {
-		got, size, err := AppendMetered([]byte("before"), c.src, limit, &meter.Meter{})
+		got, size, err := Append([]byte("before"), c.src, limit, &meter.Meter{})
 		assert.Equal(t, c.size, size, name)
 		require.ErrorIs(t, err, c.failed, name)
 		assert.Equal(t, c.failed != nil, string(got) == "before", name)

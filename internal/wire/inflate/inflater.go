@@ -10,7 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-// inflater accounts for the memory and the size of one call of [AppendMetered].
+// inflater accounts for the memory and the size of one call of [Append].
 type inflater struct {
 	meter *meter.Meter
 	// base is the offset of the result in its slice.

@@ -27,20 +27,16 @@ const (
 // and tables.
 const zstdReaderBytes = 512 << 10
 
-// zstdReader decodes from memory to memory. So it needs no window buffer and no goroutines.
-type zstdReader struct {
-	*zstd.Decoder
-}
+// zstdReaders decode from memory to memory. So they need no window buffers and no goroutines.
+var zstdReaders scratch.Keeper[zstd.Decoder]
 
-var zstdReaders scratch.Keeper[zstdReader]
-
-func newZstdReader() *zstdReader {
+func newZstdReader() *zstd.Decoder {
 	// The options are constants and in range: there is no error.
 	decoder, _ := zstd.NewReader(nil,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecodeAllCapLimit(true))
-	return &zstdReader{decoder}
+	return decoder
 }
 
 func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
@@ -123,7 +119,7 @@ func (t *inflater) countZstd(src []byte, limit int) (int, error) {
 		return 0, corrupt("zstd", err)
 	}
 	defer decoder.Close()
-	size, err := count(decoder, make([]byte, 16<<10), limit)
+	size, err := count(decoder, limit)
 	t.produced(size)
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		return 0, corrupt("zstd", err)

@@ -30,7 +30,7 @@ func testFiles(t *testing.T, files []profiletest.PprofFile) {
 	same, refused := 0, 0
 	var p Profile
 	for _, file := range files {
-		raw, err := inflate.Append(nil, file.Bytes(t), 1<<30)
+		raw, _, err := inflate.Append(nil, file.Bytes(t), 1<<30, nil)
 		if err != nil {
 			continue
 		}
@@ -66,7 +66,7 @@ func TestEdgeFiles(t *testing.T) {
 	for _, name := range names {
 		raw, err := os.ReadFile(name)
 		require.NoError(t, err)
-		if raw, err = inflate.Append(nil, raw, 1<<20); err != nil {
+		if raw, _, err = inflate.Append(nil, raw, 1<<20, nil); err != nil {
 			continue
 		}
 		var p Profile

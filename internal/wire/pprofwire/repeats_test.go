@@ -61,7 +61,7 @@ func TestRepeats(t *testing.T) {
 // TestRepeatsOfFiles does the same with the profiles of this repository.
 func TestRepeatsOfFiles(t *testing.T) {
 	for _, file := range profiletest.OwnPprofs(t) {
-		if raw, err := inflate.Append(nil, file.Bytes(t), 1<<30); err == nil {
+		if raw, _, err := inflate.Append(nil, file.Bytes(t), 1<<30, nil); err == nil {
 			checkRepeats(t, raw)
 		}
 	}

@@ -137,7 +137,7 @@ which gRPC and ` + "`otlp_http`" + ` have; for ` + "`otlp_http`" + `, ` + "`comp
 		if err != nil {
 			return err
 		}
-		plain, err := inflate.Append(nil, payload, pprof.DefaultPprofBytes)
+		plain, _, err := inflate.Append(nil, payload, pprof.DefaultPprofBytes, nil)
 		if err != nil {
 			return err
 		}
