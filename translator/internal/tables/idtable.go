@@ -4,33 +4,27 @@
 package tables
 
 import (
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// idTable finds the position of an entry by its pprof id. It needs no memory if the ids count up from 1, an array if they are
-// small, and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
+// idTable finds the position of an entry by its pprof id. It is an array if the ids are small, as those of most producers, which count up
+// from 1, and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
 type idTable struct {
-	n     int
-	dense bool
+	// array has the position plus one of each id, or 0.
 	array []int32
 	byID  map[uint64]int32
 	// maxEntries is the largest number of entries that byID was made for. A map never shrinks.
 	maxEntries int
 }
 
-// reset prepares the table for n entries with ids up to largest. dense means that entry i has id i+1.
-func (t *idTable) reset(n int, largest uint64, dense bool) {
-	t.n, t.dense = n, dense
+// reset prepares the table for n entries with ids up to largest.
+func (t *idTable) reset(n int, largest uint64) {
 	t.array = t.array[:0]
 	clear(t.byID)
 	switch {
-	case dense:
 	case largest <= uint64(4*n+64):
-		if cap(t.array) <= int(largest) {
-			t.array = make([]int32, largest+1)
-		}
-		t.array = t.array[:largest+1]
-		clear(t.array)
+		t.array = scratch.Zeroed(t.array, int(largest)+1)
 	case n > t.maxEntries:
 		t.byID, t.maxEntries = make(map[uint64]int32, n), n
 	}
@@ -51,32 +45,24 @@ func (t *idTable) add(id uint64, i int) (existing int) {
 
 // find returns the position of the entry with this id.
 func (t *idTable) find(id uint64) (int, bool) {
-	if t.dense {
-		return int(id - 1), id-1 < uint64(t.n)
+	if len(t.array) == 0 {
+		i, found := t.byID[id]
+		return int(i) - 1, found
 	}
-	if len(t.array) > 0 {
-		if id >= uint64(len(t.array)) {
-			return 0, false
-		}
-		return int(t.array[id]) - 1, t.array[id] != 0
+	if id >= uint64(len(t.array)) {
+		return 0, false
 	}
-	i, found := t.byID[id]
-	return int(i) - 1, found
+	return int(t.array[id]) - 1, t.array[id] != 0
 }
 
 // fill adds n entries. Entries with the same id are an error, unless equal reports that they have the same content. repeated is
 // the number of those.
 func (t *idTable) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (repeated int, err error) {
-	largest, dense := uint64(0), true
+	largest := uint64(0)
 	for i := range n {
-		v := id(i)
-		largest = max(largest, v)
-		dense = dense && v == uint64(i+1)
+		largest = max(largest, id(i))
 	}
-	t.reset(n, largest, dense)
-	if dense {
-		return 0, nil
-	}
+	t.reset(n, largest)
 	for i := range n {
 		existing := t.add(id(i), i)
 		if existing < 0 {

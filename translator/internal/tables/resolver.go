@@ -63,20 +63,11 @@ func (r *resolver) index(p *pprofwire.Profile) (repeated int, err error) {
 // resolveFrames replaces the location ids of all samples with positions, and marks these locations as reached.
 func (r *resolver) resolveFrames(p *pprofwire.Profile) error {
 	r.reached = scratch.Zeroed(r.reached, len(p.Locations))
-	if r.locations.dense {
-		for i, id := range p.LocationIDs {
-			if id-1 >= uint64(len(r.reached)) {
-				return noLocation(p, i)
-			}
-			p.LocationIDs[i] = id - 1
-			r.reached[id-1] = true
-		}
-		return nil
-	}
 	for i, id := range p.LocationIDs {
 		position, found := r.locations.find(id)
 		if !found {
-			return noLocation(p, i)
+			sample := sort.Search(len(p.Samples), func(s int) bool { return p.Samples[s].LocationsEnd > uint32(i) })
+			return pprofwire.Malformed("sample %d: location id %d does not exist", sample, id)
 		}
 		p.LocationIDs[i] = uint64(position)
 		r.reached[position] = true
@@ -84,18 +75,10 @@ func (r *resolver) resolveFrames(p *pprofwire.Profile) error {
 	return nil
 }
 
-func noLocation(p *pprofwire.Profile, frame int) error {
-	sample := sort.Search(len(p.Samples), func(i int) bool { return p.Samples[i].LocationsEnd > uint32(frame) })
-	return pprofwire.Malformed("sample %d: location id %d does not exist", sample, p.LocationIDs[frame])
-}
-
 // checkLines checks the function ids of all lines, also of locations that no sample refers to.
 func (r *resolver) checkLines(p *pprofwire.Profile) error {
 	for i := range p.Lines {
 		id := p.Lines[i].FunctionID
-		if r.functions.dense && id-1 < uint64(len(p.Functions)) {
-			continue
-		}
 		if _, found := r.functions.find(id); !found && id != 0 {
 			location := sort.Search(len(p.Locations), func(l int) bool { return p.Locations[l].LinesEnd > uint32(i) })
 			return pprofwire.Malformed("location %d: function id %d does not exist", location, id)
