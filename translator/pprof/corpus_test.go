@@ -114,26 +114,6 @@ func TestCorpusMessagesToPprof(t *testing.T) {
 	}
 }
 
-// TestOlderComments: comments in separate attributes are restored in the order of their numbers, whatever the order of
-// the attributes.
-func TestOlderComments(t *testing.T) {
-	pd := pprofile.NewProfiles()
-	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
-	dict := pd.Dictionary()
-	dict.StringTable().Append("")
-	dict.AttributeTable().AppendEmpty()
-	for _, number := range []string{"10", "2", "0"} {
-		dict.StringTable().Append("pprof.profile.comment." + number)
-		kv := dict.AttributeTable().AppendEmpty()
-		kv.SetKeyStrindex(int32(dict.StringTable().Len() - 1))
-		kv.Value().SetStr("comment " + number)
-		p.AttributeIndices().Append(int32(dict.AttributeTable().Len() - 1))
-	}
-	made, form := profiletest.ParsePprof(encodeOne(t, pprof.NewEncoder(pprof.EncodeOptions{}), pd))
-	require.Equal(t, profiletest.Proto, form)
-	require.Equal(t, []string{"comment 0", "comment 2", "comment 10"}, made.Comments)
-}
-
 // roundTrip decodes the payload, checks the message, encodes it and compares. It does each twice: equal input must give
 // equal output.
 func roundTrip(t profiletest.T, want *profile.Profile, payload []byte, options pprof.DecodeOptions) {

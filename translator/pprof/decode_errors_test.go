@@ -42,6 +42,7 @@ func TestDecodeMalformed(t *testing.T) {
 		"garbage":               {[]byte("this is not a profile"), "Profile"},
 		"JSON":                  {[]byte(`{"a":1}`), "Profile"},
 		"location unknown":      {sampled().sample([]uint32{1, 4}, []int64{1}).bytes(), "sample 1: location id 4"},
+		"location id of hashes": {sampled().location(pprofwire.Location{ID: 1 << 40}).sample([]uint32{4}, []int64{1}).bytes(), "sample 1: location id 4"},
 		"location 0":            {sampled().sample([]uint32{0}, []int64{1}).bytes(), "sample 1: location id 0"},
 		"function unknown":      {sampled().location(pprofwire.Location{ID: 9}, pprofwire.Line{FunctionID: 7}).bytes(), "location 3: function id 7"},
 		"location of id 0":      {sampled().location(pprofwire.Location{}).bytes(), "location 3 has id 0"},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -121,15 +120,6 @@ func TestOriginalPayload(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestKindsOfAttributes: booleans and strings of pprof are booleans and strings in OTLP.
-func TestKindsOfAttributes(t *testing.T) {
-	p := newPayload("a/1")
-	p.header(pprofwire.Header{Comments: []uint32{p.text("5")}, DocURL: p.text("true")})
-	dict := decode(t, p, pprof.DecodeOptions{}).pd.Dictionary()
-	assert.Equal(t, pcommon.ValueTypeStr, dict.AttributeTable().At(1).Value().Type())
-	assert.Equal(t, pcommon.ValueTypeStr, dict.AttributeTable().At(2).Value().Slice().At(0).Type())
 }
 
 // TestRepairs: each kind of repair is counted, and the message is valid.

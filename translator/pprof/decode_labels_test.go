@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -52,16 +50,6 @@ func TestLabels(t *testing.T) {
 			assert.Equal(t, []string{"leaf 1 {" + test.want + "}"}, decode(t, p, pprof.DecodeOptions{}).samples(0))
 		})
 	}
-}
-
-// TestLabelsOfManyKinds: the items of an array keep their types.
-func TestLabelsOfManyKinds(t *testing.T) {
-	p := newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, num("key", 3, ""), str("key", "3"))
-	dict := decode(t, p, pprof.DecodeOptions{}).pd.Dictionary()
-	items := dict.AttributeTable().At(1).Value().Slice()
-	require.Equal(t, 2, items.Len())
-	assert.Equal(t, pcommon.ValueTypeInt, items.At(0).Type())
-	assert.Equal(t, pcommon.ValueTypeStr, items.At(1).Type())
 }
 
 // TestManyLabels: more labels than any producer writes, in any order. The order of the first values counts.

@@ -84,19 +84,22 @@ func TestGroupsOfScopes(t *testing.T) {
 		service, scope string
 		id             byte
 		types          []string
-		profiles       int
+		positions      []int
+		at             [2]int
 		profileType    string
 	}{
-		{"checkout", "first", 1, []string{"a/1"}, 1, "a"},
-		{"checkout", "second", 2, []string{"b/2"}, 1, "b"},
-		{"cart", "", 3, []string{"d/4", "c/3"}, 2, "c"},
+		{"checkout", "first", 1, []string{"a/1"}, []int{0}, [2]int{0, 0}, "a"},
+		{"checkout", "second", 2, []string{"b/2"}, []int{0}, [2]int{0, 1}, "b"},
+		{"cart", "", 3, []string{"d/4", "c/3"}, []int{0, 1}, [2]int{1, 0}, "c"},
 	} {
 		got := all[i]
 		assert.Equal(t, `service.name="`+want.service+`"`, showMap(got.Resource.Attributes()))
 		assert.Equal(t, want.scope, got.Scope.Name())
 		assert.Equal(t, pprofile.ProfileID{want.id}, got.ProfileID)
 		assert.Equal(t, want.types, got.types())
-		assert.Equal(t, want.profiles, got.Profiles)
+		assert.Equal(t, len(want.positions), got.Profiles)
+		assert.Equal(t, want.positions, got.Positions)
+		assert.Equal(t, want.at, [2]int{got.ResourceIndex, got.ScopeIndex})
 		assert.Equal(t, want.profileType, got.ProfileType)
 	}
 }

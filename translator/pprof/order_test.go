@@ -5,8 +5,6 @@ package pprof_test
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -14,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -118,54 +115,4 @@ func TestContradictoryOrder(t *testing.T) {
 	all := encode(t, m.done(), pprof.EncodeOptions{})
 	require.Len(t, all, 1)
 	assert.ElementsMatch(t, []string{"a [1 0 1]", "b [2 4 2]", "c [3 3 3]"}, all[0].samples())
-}
-
-// TestOrderOfRealSamples: the samples of real profiles keep their order, if one type has all of them.
-func TestOrderOfRealSamples(t *testing.T) {
-	testOrders(t, profiletest.CorpusPprofs(t, "real"))
-}
-
-func TestOrderOfOwnSamples(t *testing.T) { testOrders(t, profiletest.OwnPprofs(t)) }
-
-func testOrders(t *testing.T, files []profiletest.PprofFile) {
-	t.Helper()
-	decoder, encoder := pprof.NewDecoder(pprof.DecodeOptions{}), pprof.NewEncoder(pprof.EncodeOptions{})
-	compared := 0
-	for _, file := range files {
-		want, form := file.Parse(t)
-		if form != profiletest.Proto || !hasCompleteType(want) {
-			continue
-		}
-		pd, _, err := decoder.Decode(file.Bytes(t), pprof.Source{})
-		require.NoError(t, err, file.Name)
-		got, _ := profiletest.ParsePprof(encodeOne(t, encoder, pd))
-		if len(got.Sample) != len(want.Sample) {
-			continue // Samples of equal identity have become one.
-		}
-		compared++
-		assert.True(t, slices.EqualFunc(want.Sample, got.Sample, equalSamples), file.Name)
-	}
-	assert.Positive(t, compared)
-}
-
-// hasCompleteType reports whether all samples have a value of one type.
-func hasCompleteType(p *profile.Profile) bool {
-	for i := range p.SampleType {
-		if !slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { return s.Value[i] == 0 }) {
-			return true
-		}
-	}
-	return false
-}
-
-func equalSamples(a, b *profile.Sample) bool {
-	return slices.Equal(a.Value, b.Value) && slices.EqualFunc(a.Location, b.Location, equalCode) &&
-		reflect.DeepEqual(a.Label, b.Label) && reflect.DeepEqual(a.NumLabel, b.NumLabel)
-}
-
-// equalCode compares the addresses and lines of locations.
-func equalCode(a, b *profile.Location) bool {
-	return a.Address == b.Address && slices.EqualFunc(a.Line, b.Line, func(x, y profile.Line) bool {
-		return x.Function.Name == y.Function.Name && x.Line == y.Line
-	})
 }

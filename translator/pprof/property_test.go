@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,41 +29,6 @@ func TestGeneratedPprofsRoundTrip(t *testing.T) {
 			KeepZeroValues:           rapid.Bool().Draw(t, "keep zeros"),
 			KeepUnreferencedMappings: rapid.Bool().Draw(t, "keep mappings"),
 		})
-	})
-}
-
-// TestGeneratedPprofsInOTLP: the profile of the default type comes first. Zeros are kept only where a sample has no other
-// value.
-func TestGeneratedPprofsInOTLP(t *testing.T) {
-	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
-	rapid.Check(t, func(t *rapid.T) {
-		payload := written(t, gen.Pprof().Draw(t, "pprof"))
-		p, _ := profiletest.ParsePprof(payload)
-		pd, stats, err := decoder.Decode(payload, pprof.Source{})
-		require.NoError(t, err)
-
-		profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
-		require.Equal(t, len(p.SampleType), profiles.Len())
-		first := p.SampleType[len(p.SampleType)-1]
-		for i := len(p.SampleType) - 1; i >= 0 && p.DefaultSampleType != ""; i-- {
-			if p.SampleType[i].Type == p.DefaultSampleType {
-				first = p.SampleType[i]
-			}
-		}
-		name := strings.ToValidUTF8(first.Type+"/"+first.Unit, "\uFFFD")
-		require.Equal(t, name, typeName(pd.Dictionary(), profiles.At(0).SampleType()))
-
-		carried := 0
-		for _, s := range p.Sample {
-			values := 0
-			for _, v := range s.Value {
-				if v != 0 {
-					values++
-				}
-			}
-			carried += max(values, 1)
-		}
-		require.Equal(t, carried, stats.OTLPSamples)
 	})
 }
 

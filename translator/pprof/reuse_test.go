@@ -98,15 +98,6 @@ func TestIterationsInside(t *testing.T) {
 	}
 }
 
-// TestSharedMessage: the encoder does not write to a message that other consumers share. pdata panics on a write.
-func TestSharedMessage(t *testing.T) {
-	for _, pd := range []pprofile.Profiles{groupsOf(2), codeMessage().done()} {
-		want := pprofsOf(t, pprof.NewEncoder(pprof.EncodeOptions{ResourceComments: true}), pd)
-		pd.MarkReadOnly()
-		assert.Equal(t, want, pprofsOf(t, pprof.NewEncoder(pprof.EncodeOptions{ResourceComments: true}), pd))
-	}
-}
-
 // TestConcurrentUse: goroutines share a decoder and an encoder. The race detector checks this.
 func TestConcurrentUse(t *testing.T) {
 	decoder, encoder := pprof.NewDecoder(pprof.DecodeOptions{}), pprof.NewEncoder(pprof.EncodeOptions{})

@@ -36,6 +36,7 @@ func TestTimestampLabels(t *testing.T) {
 		want    []string
 	}{
 		"combined":            {[][]label{{num("t", 5, "")}, {num("t", 6, "")}, {num("t", 4, "")}}, []string{"[3 1 2]@[4 5 6] {}"}},
+		"equal times":         {[][]label{{num("t", 5, "")}, {num("t", 4, "")}, {num("t", 5, "")}}, []string{"[2 1 3]@[4 5 5] {}"}},
 		"other attributes":    {[][]label{{num("t", 5, ""), str("a", "b")}, {num("t", 6, "")}, {str("a", "b"), num("t", 7, "")}}, []string{`[1 3]@[5 7] {a="b"}`, "[2]@[6] {}"}},
 		"units":               {[][]label{{num("ms", 5, "")}, {num("s", 6, "")}}, []string{"[1 2]@[5000000 6000000000] {}"}},
 		"the first counts":    {[][]label{{num("s", 5, ""), num("ms", 7, "")}}, []string{"[1]@[7000000] {s=5}"}},

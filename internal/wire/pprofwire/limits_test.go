@@ -125,30 +125,6 @@ func TestLimitsStopTheReading(t *testing.T) {
 	}
 }
 
-// TestMemoryIsLimited: payloads of the smallest possible entries need no more memory than Read promises.
-func TestMemoryIsLimited(t *testing.T) {
-	repeat := func(m proto) proto { return bytes.Repeat(m, 10_000) }
-	for name, raw := range map[string]proto{
-		"strings":      repeat(proto{}.message(6, nil)),
-		"types":        repeat(proto{}.message(1, nil)),
-		"samples":      repeat(proto{}.message(2, nil)),
-		"location ids": proto{}.message(2, proto{}.message(1, repeat(proto{1}))),
-		"values":       proto{}.message(2, proto{}.message(2, repeat(proto{1}))),
-		"labels":       proto{}.message(2, repeat(proto{}.message(3, nil))),
-		"mappings":     repeat(proto{}.message(3, proto{}.number(1, 1))),
-		"locations":    repeat(proto{}.message(4, proto{}.number(1, 1))),
-		"lines":        proto{}.message(4, proto{}.number(1, 1).with(repeat(proto{}.message(4, nil)))),
-		"functions":    repeat(proto{}.message(5, proto{}.number(1, 1))),
-		"comments":     proto{}.message(13, repeat(proto{0})),
-	} {
-		raw = proto{}.strings("").with(raw)
-		var p Profile
-		require.NoError(t, p.Read(raw, anySize), name)
-		assert.LessOrEqual(t, p.Kept(), int64(largestRatio*len(raw)), name)
-		assert.Greater(t, p.Kept(), int64(len(raw)), name)
-	}
-}
-
 // largestRatio is the ratio that Read promises: the tables need at most this many times the size of the payload.
 const largestRatio = 24
 

@@ -4,63 +4,11 @@
 package pprofwire
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// TestReadEveryField reads a payload in which no two fields have the same value.
-func TestReadEveryField(t *testing.T) {
-	raw := proto{}.
-		message(1, proto{}.number(1, 1).number(2, 2)).
-		message(1, proto{}.number(1, 3).number(2, 4)).
-		message(2, proto{}.packed(1, 71, 72).packed(2, 81, 82).
-			message(3, proto{}.number(1, 5).number(2, 6)).
-			message(3, proto{}.number(1, 7).number(3, 90).number(4, 8))).
-		message(2, proto{}.packed(1, 72).packed(2, math.MaxUint64, 1<<63)).
-		message(3, proto{}.number(1, 61).number(2, 0x1000).number(3, 0x2000).number(4, 0x30).number(5, 9).number(6, 10).
-			number(7, 1)).
-		message(3, proto{}.number(1, 62).number(8, 1).number(9, 1).number(10, 1)).
-		message(4, proto{}.number(1, 71).number(2, 61).number(3, 0x1100).
-			message(4, proto{}.number(1, 51).number(2, 20).number(3, 21)).
-			message(4, proto{}.number(1, 52).number(2, math.MaxUint64))).
-		message(4, proto{}.number(1, 72).number(5, 1).message(4, proto{}.number(1, 51))).
-		message(5, proto{}.number(1, 51).number(2, 11).number(3, 12).number(4, 13).number(5, 14)).
-		message(5, proto{}.number(1, 52)).
-		strings(make([]string, 19)...).strings("last").
-		number(7, 15).number(8, 16).number(9, 100).number(10, 200).
-		message(11, proto{}.number(1, 17).number(2, 18)).number(12, 300).
-		packed(13, 19, 1).number(14, 2).number(15, 3)
-
-	want := content{
-		Profile: Profile{
-			SampleTypes: []ValueType{{1, 2}, {3, 4}},
-			Samples:     []Sample{{LocationsEnd: 2, ValuesEnd: 2, LabelsEnd: 2}, {LocationsEnd: 3, ValuesEnd: 4, LabelsEnd: 2}},
-			LocationIDs: []uint64{71, 72, 72},
-			Values:      []int64{81, 82, -1, math.MinInt64},
-			Labels:      []Label{{Key: 5, Str: 6}, {Key: 7, Num: 90, NumUnit: 8}},
-			Mappings: []Mapping{
-				{ID: 61, Start: 0x1000, Limit: 0x2000, Offset: 0x30, Filename: 9, BuildID: 10, HasFunctions: true},
-				{ID: 62, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true},
-			},
-			Locations: []Location{{ID: 71, MappingID: 61, Address: 0x1100, LinesEnd: 2}, {ID: 72, LinesEnd: 3, IsFolded: true}},
-			Lines:     []Line{{FunctionID: 51, Line: 20, Column: 21}, {FunctionID: 52, Line: -1}, {FunctionID: 51}},
-			Functions: []Function{{ID: 51, Name: 11, SystemName: 12, Filename: 13, StartLine: 14}, {ID: 52}},
-			Comments:  []uint32{19, 1},
-
-			DropFrames: 15, KeepFrames: 16, TimeNanos: 100, DurationNanos: 200,
-			HasPeriodType: true, PeriodType: ValueType{17, 18}, Period: 300, DefaultSampleType: 2, DocURL: 3,
-		},
-		Strings: append(make([]string, 19), "last"),
-	}
-	var p Profile
-	require.NoError(t, p.Read(raw, anySize))
-	assert.Equal(t, want, contentOf(&p))
-	assert.Equal(t, want.Lines[:2], p.LinesAt(0))
-	assert.Equal(t, want.Lines[2:], p.LinesAt(1))
-}
 
 // TestReadForms: different encodings of the same message give the same tables.
 func TestReadForms(t *testing.T) {

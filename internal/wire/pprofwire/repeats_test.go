@@ -10,9 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
-	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 // TestRepeats checks which parts of samples are left out, and that the tables are equal to those of Read otherwise.
@@ -55,15 +52,6 @@ func TestRepeats(t *testing.T) {
 		require.NoError(t, p.ReadRepeats(raw, anySize), name)
 		assert.Equal(t, test.want, p.Repeats, name)
 		checkRepeats(t, raw)
-	}
-}
-
-// TestRepeatsOfFiles does the same with the profiles of this repository.
-func TestRepeatsOfFiles(t *testing.T) {
-	for _, file := range profiletest.OwnPprofs(t) {
-		if raw, _, err := inflate.Append(nil, file.Bytes(t), 1<<30, nil); err == nil {
-			checkRepeats(t, raw)
-		}
 	}
 }
 
