@@ -108,7 +108,7 @@ func (c *call) functionTable(function string, sides ...*selection) (*functionTab
 	for i := range all {
 		bytes += rowBytes + textCost*int64(len(all[i].Name)+len(all[i].File))
 	}
-	if err := t.need(1, bytes); err != nil {
+	if err := t.work.Need(bytes); err != nil {
 		return nil, err
 	}
 	table.Functions = rowsOf(all, isComparison)

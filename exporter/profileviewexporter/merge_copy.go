@@ -14,9 +14,8 @@ type copier struct {
 	*merger
 	from                                                           *store.Table
 	strings, functions, mappings, lines, locations, stacks, labels copied
-	// bytes is the memory of the indices. path is the part of a stack that is being copied.
-	bytes int64
-	path  []uint32
+	// path is the part of a stack that is being copied.
+	path []uint32
 }
 
 // copied are the indices of the copies of rows plus 1, 0 for rows that are not copied yet.
@@ -36,14 +35,26 @@ func (c copied) of(row uint32, add func() uint32) uint32 {
 // addPart merges a part of a selection.
 func (m *merger) addPart(of *selectedPart) error {
 	from := of.table
-	rows := from.Lengths()
-	p := copier{merger: m, from: from, bytes: 4 * int64(rows.Sum()+len(from.Stacks.Rows))}
-	if err := p.grow(0); err != nil {
-		return err
+	p := copier{merger: m, from: from}
+	for _, indices := range []struct {
+		of   *copied
+		rows int
+	}{
+		{&p.strings, len(from.Strings.Rows)},
+		{&p.functions, len(from.Functions.Rows)},
+		{&p.mappings, len(from.Mappings.Rows)},
+		{&p.lines, len(from.Lines.Rows)},
+		{&p.locations, len(from.Locations.Rows)},
+		{&p.stacks, len(from.Stacks.Rows)},
+		{&p.labels, len(from.Labels.Rows)},
+	} {
+		bytes := 4 * int64(indices.rows)
+		if err := m.work.Use(bytes); err != nil {
+			return err
+		}
+		defer func() { m.work.Set(m.work.Used() - bytes) }()
+		*indices.of = make(copied, indices.rows)
 	}
-	p.strings, p.functions, p.mappings = make(copied, rows.Strings), make(copied, rows.Functions), make(copied, rows.Mappings)
-	p.lines, p.locations, p.labels = make(copied, rows.Lines), make(copied, rows.Locations), make(copied, rows.Labels)
-	p.stacks = make(copied, len(from.Stacks.Rows))
 	for row := range from.Mappings.Rows { // In their order: the first is the program.
 		p.mapping(uint32(row))
 	}
@@ -78,63 +89,43 @@ func (p *copier) profile(from *selectedProfile) error {
 	return nil
 }
 
-// grow counts memory for one more sample with a number of new stacks. Of all other symbols, there are not more than in the part.
-func (p *copier) grow(stacks int) error {
-	const valueBytes = 3 * 8 // the old memory and the new of the double size
-	return p.work.Need(p.bytes + p.samples.MostBytes(1) + valueBytes*int64(len(p.types)*(len(p.samples.Rows)+1)) + p.table.MostBytes(stacks, p.from.Lengths()))
-}
-
 // sample returns the position of a sample in the result.
-func (p *copier) sample(stack, labels uint32) (at int, err error) {
-	s := mergedSample{}
+func (p *copier) sample(stack, labels uint32) (int, error) {
+	s := mergedSample{stack: p.stack(stack)}
 	if p.leafFrames == 0 {
 		s.labels = p.label(labels)
 	}
-	if s.stack, err = p.stack(stack); err != nil {
-		return 0, err
-	}
-	if !p.samples.Holds(1) {
-		if err := p.grow(0); err != nil {
-			return 0, err
-		}
-	}
-	at = int(p.samples.Add(s))
+	at := int(p.samples.Add(s, p.work))
 	for i := range p.values {
 		if at == len(p.values[i]) {
-			p.values[i] = append(p.values[i], 0)
+			p.values[i] = store.Append(p.values[i], 0, p.work)
 		}
 	}
-	return at, nil
+	return at, p.work.Err()
 }
 
 // stack copies a stack, from its root or from where it is copied already.
-func (p *copier) stack(stack uint32) (uint32, error) {
+func (p *copier) stack(stack uint32) (copied uint32) {
 	p.path = p.path[:0]
 	rows := p.from.Stacks.Rows
 	at := stack
 	for ; at != 0 && p.stacks[at] == 0 && (p.leafFrames == 0 || len(p.path) < p.leafFrames); at = rows[at].Caller {
 		p.path = append(p.path, at)
 	}
-	if !p.table.Stacks.Holds(len(p.path)) {
-		if err := p.grow(len(p.path)); err != nil {
-			return 0, err
-		}
-	}
-	last := uint32(0)
 	if at != 0 && p.leafFrames == 0 {
-		last = p.stacks[at] - 1
+		copied = p.stacks[at] - 1
 	}
 	for _, row := range slices.Backward(p.path) {
-		last = p.table.Stacks.Add(store.Stack{Caller: last, Location: p.location(rows[row].Location)})
+		copied = p.table.Stacks.Add(store.Stack{Caller: copied, Location: p.location(rows[row].Location)}, p.work)
 		if p.leafFrames == 0 {
-			p.stacks[row] = last + 1
+			p.stacks[row] = copied + 1
 		}
 	}
-	return last, nil
+	return copied
 }
 
 func (p *copier) text(row uint32) uint32 {
-	return p.strings.of(row, func() uint32 { return p.table.Strings.Add(p.from.Strings.Rows[row]) })
+	return p.strings.of(row, func() uint32 { return p.table.Strings.Add(p.from.Strings.Rows[row], p.work) })
 }
 
 func (p *copier) location(row uint32) uint32 {
@@ -142,7 +133,7 @@ func (p *copier) location(row uint32) uint32 {
 		l := p.from.Locations.Rows[row]
 		l.Mapping = p.mapping(l.Mapping)
 		l.Lines = p.line(l.Lines)
-		return p.table.Locations.Add(l)
+		return p.table.Locations.Add(l, p.work)
 	})
 }
 
@@ -150,7 +141,7 @@ func (p *copier) mapping(row uint32) uint32 {
 	return p.mappings.of(row, func() uint32 {
 		m := p.from.Mappings.Rows[row]
 		m.File, m.BuildID = p.text(m.File), p.text(m.BuildID)
-		return p.table.Mappings.Add(m)
+		return p.table.Mappings.Add(m, p.work)
 	})
 }
 
@@ -163,9 +154,9 @@ func (p *copier) line(first uint32) (copied uint32) {
 			l.Function = p.functions.of(l.Function, func() uint32 {
 				f := p.from.Functions.Rows[l.Function]
 				f.Name, f.SystemName, f.File = p.text(f.Name), p.text(f.SystemName), p.text(f.File)
-				return p.table.Functions.Add(f)
+				return p.table.Functions.Add(f, p.work)
 			})
-			return p.table.Lines.Add(l)
+			return p.table.Lines.Add(l, p.work)
 		})
 	}
 	return copied
@@ -180,7 +171,7 @@ func (p *copier) label(first uint32) (copied uint32) {
 		copied = p.labels.of(row, func() uint32 {
 			l := p.from.Labels.Rows[row]
 			l.Key, l.Text, l.Unit, l.Next = p.text(l.Key), p.text(l.Text), p.text(l.Unit), copied
-			return p.table.Labels.Add(l)
+			return p.table.Labels.Add(l, p.work)
 		})
 	}
 	return copied

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
@@ -23,7 +24,7 @@ import (
 // mergedAll returns the profiles of a store as one pprof.
 func (h holding) mergedAll(tb testing.TB) []byte {
 	tb.Helper()
-	c := call{pages: h.pages}
+	c := call{pages: h.pages, work: &meter.Meter{}}
 	filter := must.Get(c.newFilter(nil, nil, nil))(tb)
 	found, _, err := c.search(&store.Query{}, filter)
 	require.NoError(tb, err)

@@ -50,7 +50,7 @@ type writer struct {
 	used []bool
 }
 
-func (w *writer) text(s string) uint32 { return w.table.AddString([]byte(s)) }
+func (w *writer) text(s string) uint32 { return w.table.AddString([]byte(s), w.work) }
 
 func (w *writer) valueType(t pprof.SampleType) pprofwire.ValueType {
 	return pprofwire.ValueType{Type: w.text(t.Name), Unit: w.text(t.Unit)}
@@ -72,8 +72,7 @@ func (w *writer) measure() error {
 	const entryBytes, valueBytes = 96, 10 // at most
 	t := w.table
 	rows := len(t.Stacks.Rows)
-	held := t.Bytes() + w.samples.Bytes() + 8*int64(len(w.types)*cap(w.samples.Rows))
-	if err := w.work.Need(held + 5*int64(rows)); err != nil {
+	if err := w.work.Need(5 * int64(rows)); err != nil {
 		return err
 	}
 	w.used = make([]bool, rows)
@@ -94,7 +93,7 @@ func (w *writer) measure() error {
 		s := w.samples.Rows[i]
 		size += entryBytes/4 + idBytes*int64(depths[s.stack]) + int64(valueBytes*len(w.columns)) + entryBytes/2*int64(labels[s.labels])
 	}
-	if err := w.work.Need(held + 9*int64(rows) + 2*size); err != nil { // The caller compresses the pprof.
+	if err := w.work.Need(9*int64(rows) + 2*size); err != nil { // The caller compresses the pprof.
 		return err
 	}
 	w.out = make([]byte, 0, size)

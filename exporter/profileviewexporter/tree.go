@@ -4,7 +4,6 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"slices"
 	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
@@ -26,9 +25,7 @@ type tree struct {
 	values   [][2]sum
 	profiles [2]int
 
-	// work counts the memory of the tree. textBytes is that of names, and adderBytes that of what adds to it.
-	work                  *meter.Meter
-	textBytes, adderBytes int64
+	work *meter.Meter
 }
 
 type node struct{ parent, name uint32 }
@@ -45,8 +42,8 @@ type place struct {
 // tree returns the merged samples of one or two selections.
 func (c *call) tree(sides ...*selection) (*tree, error) {
 	t := &tree{work: c.work, places: []place{{}}, values: make([][2]sum, 1)}
-	t.names.Add(rootName)
-	t.nodes.Add(node{})
+	t.names.Add(rootName, c.work)
+	t.nodes.Add(node{}, c.work)
 	for side, s := range sides {
 		if err := t.add(s, side); err != nil {
 			return nil, err
@@ -55,33 +52,16 @@ func (c *call) tree(sides ...*selection) (*tree, error) {
 	return t, nil
 }
 
-// need counts the memory of the tree with one more name and some more nodes, and of extra bytes.
-func (t *tree) need(nodes int, extra int64) error {
-	const nameBytes, valueBytes = 3 * 24, 3 * 32 // with those of the old slice while it grows
-	return t.work.Need(t.nodes.MostBytes(nodes) + t.names.MostBytes(1) + valueBytes*int64(len(t.nodes.Rows)+nodes) +
-		nameBytes*int64(len(t.names.Rows)+1) + t.textBytes + t.adderBytes + extra)
-}
-
-// grow makes place for more nodes.
-func (t *tree) grow(nodes int) error {
-	if err := t.need(nodes, 0); err != nil {
-		return err
-	}
-	t.nodes.Grow(nodes)
-	t.values = slices.Grow(t.values, nodes)
-	return nil
-}
-
 // name returns the index of the name of a function. A function without a known place gets this one.
 func (t *tree) name(text string, at place) uint32 {
 	text, at.file = cut(text, maxName), cut(at.file, maxName)
 	if text == rootName || text == otherName {
 		text += " " // The root and what is not drawn have these names, and no function.
 	}
-	index := t.names.Add(text)
+	index := t.names.Add(text, t.work)
 	if int(index) == len(t.places) {
-		t.places = append(t.places, at)
-		t.textBytes += int64(len(text) + len(at.file))
+		t.places = store.Append(t.places, at, t.work)
+		_ = t.work.Use(int64(len(text) + len(at.file))) // The caller looks at the error.
 	} else if t.places[index].file == "" {
 		t.places[index] = at
 	}
@@ -102,18 +82,13 @@ func cut(name string, end int) string {
 	return name[:end]
 }
 
-// child returns the child of a node with a name.
-func (t *tree) child(parent, name uint32) (uint32, error) {
-	if !t.nodes.Holds(1) || len(t.values) == cap(t.values) {
-		if err := t.grow(len(t.values)/2 + 1); err != nil {
-			return 0, err
-		}
-	}
-	index := t.nodes.Add(node{parent, name})
+// child returns the child of a node with a name. After an error of work, it is wrong.
+func (t *tree) child(parent, name uint32) uint32 {
+	index := t.nodes.Add(node{parent, name}, t.work)
 	if int(index) == len(t.values) {
-		t.values = append(t.values, [2]sum{})
+		t.values = store.Append(t.values, [2]sum{}, t.work)
 	}
-	return index, nil
+	return index
 }
 
 // sum adds up the values of the children. With onlyPositive, negative values count as 0: they cannot be drawn.

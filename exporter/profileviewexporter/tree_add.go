@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,6 @@ func (t *tree) add(s *selection, side int) error {
 			return err
 		}
 	}
-	t.adderBytes = 0
 	return s.filter.err()
 }
 
@@ -41,16 +41,14 @@ type adder struct {
 // maxFrames limits the frames of all stacks of a part. It takes a few seconds.
 const maxFrames = 1 << 27
 
-// mostNewNodes is for how many nodes there is place from the start. Many stacks can have the same functions.
-const mostNewNodes = 64 << 10
-
 func (a *adder) add(profiles []selectedProfile) error {
 	const stackBytes, functionBytes = 8 + 4, 4
 	stacks := a.table.Stacks.Rows
-	a.adderBytes = stackBytes*int64(len(stacks)) + functionBytes*int64(len(a.table.Functions.Rows))
-	if err := a.need(1, 0); err != nil {
+	bytes := stackBytes*int64(len(stacks)) + functionBytes*int64(len(a.table.Functions.Rows))
+	if err := a.work.Use(bytes); err != nil {
 		return err
 	}
+	defer func() { a.work.Set(a.work.Used() - bytes) }()
 	self, err := a.selfValues(profiles)
 	if err != nil {
 		return err
@@ -58,16 +56,11 @@ func (a *adder) add(profiles []selectedProfile) error {
 	a.functions = make([]uint32, len(a.table.Functions.Rows))
 	a.nodes = make([]uint32, len(stacks))
 	const needed = 1
-	nodes := 0
 	for i := len(stacks) - 1; i > 0; i-- {
 		if self[i] != 0 || a.nodes[i] == needed {
-			nodes++
 			a.nodes[i] = needed
 			a.nodes[stacks[i].Caller] = needed
 		}
-	}
-	if err := a.grow(min(nodes, mostNewNodes)); err != nil {
-		return err
 	}
 	a.nodes[0] = 1
 	a.values[0][a.side].self += self[0]
@@ -109,7 +102,7 @@ func (a *adder) selfValues(profiles []selectedProfile) ([]int64, error) {
 }
 
 // location returns the node below at for the lines of a location, the outermost call first.
-func (a *adder) location(at, location uint32) (_ uint32, err error) {
+func (a *adder) location(at, location uint32) (uint32, error) {
 	l := &a.table.Locations.Rows[location]
 	a.frames = a.frames[:0]
 	for line := l.Lines; line != 0; {
@@ -123,10 +116,10 @@ func (a *adder) location(at, location uint32) (_ uint32, err error) {
 	if a.steps += len(a.frames); a.steps > maxFrames {
 		return 0, fail(http.StatusUnprocessableEntity, "the stacks have more than %d frames together: select a shorter time", maxFrames)
 	}
-	for i := len(a.frames) - 1; i >= 0 && err == nil; i-- {
-		at, err = a.child(at, a.frames[i])
+	for _, name := range slices.Backward(a.frames) {
+		at = a.child(at, name)
 	}
-	return at, err
+	return at, a.work.Err()
 }
 
 // function returns the name of the function of a line.

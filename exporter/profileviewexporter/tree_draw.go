@@ -34,7 +34,7 @@ type box struct {
 func (t *tree) draw(maxNodes int) (*graph, error) {
 	const perName, perNode, perKept = 8, 24, 256
 	nodes := int64(len(t.values))
-	if err := t.need(1, perName*int64(len(t.names.Rows))+perNode*nodes+perKept*min(nodes, mostNodes)); err != nil {
+	if err := t.work.Need(perName*int64(len(t.names.Rows)) + perNode*nodes + perKept*min(nodes, mostNodes)); err != nil {
 		return nil, err
 	}
 	t.sum(true)

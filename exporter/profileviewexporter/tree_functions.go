@@ -22,7 +22,7 @@ type functionValues struct {
 // functions returns all functions, the heaviest first: by the values of the first side, or by their differences if there are two sides.
 func (t *tree) functions() ([]functionValues, error) {
 	const functionsBytes, walkBytes = 128, 8 // for each name and node
-	if err := t.need(1, functionsBytes*int64(len(t.names.Rows))+walkBytes*int64(len(t.nodes.Rows))); err != nil {
+	if err := t.work.Need(functionsBytes*int64(len(t.names.Rows)) + walkBytes*int64(len(t.nodes.Rows))); err != nil {
 		return nil, err
 	}
 	t.sum(false)

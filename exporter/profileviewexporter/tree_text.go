@@ -36,7 +36,7 @@ func (t *text) grow(n int) bool {
 	}
 	capacity := min(max(2*cap(t.bytes), size, 4<<10), maxText)
 	// Both buffers are in memory during the copy, and the answer has a compressed copy.
-	if t.err = t.tree.need(1, int64(cap(t.bytes)+2*capacity)); t.err != nil {
+	if t.err = t.tree.work.Need(int64(cap(t.bytes) + 2*capacity)); t.err != nil {
 		return false
 	}
 	t.bytes = append(make([]byte, 0, capacity), t.bytes...)

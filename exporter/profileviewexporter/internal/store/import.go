@@ -20,58 +20,44 @@ var ErrInvalid = errors.New("the pprof is invalid")
 // Import adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
 // the table as it was. After an error, the table can have symbols that no sample refers to.
 func (t *Table) Import(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
-	i := importer{table: t, pprof: p, before: t.Bytes(), work: work}
-	if err := i.grow(0, 0); err != nil {
+	const idBytes = 64 // at most, of an ID in a map
+	ids := len(p.Functions) + len(p.Mappings) + len(p.Locations)
+	types := len(p.SampleTypes)
+	if err := work.Use(4*int64(p.NumStrings()) + idBytes*int64(ids) + sampleBytes(types)*int64(len(p.Samples))); err != nil {
 		return Samples{}, err
 	}
-	i.strings = make([]uint32, p.NumStrings())
+	i := importer{table: t, pprof: p, work: work, strings: make([]uint32, p.NumStrings())}
 	if err := i.addSymbols(); err != nil {
 		return Samples{}, err
 	}
-	samples := newCollector(len(p.SampleTypes))
+	keys := make([]sampleKey, len(p.Samples))
 	previous := pprofwire.Sample{}
 	for n, s := range p.Samples {
-		locations := p.LocationIDs[previous.LocationsEnd:s.LocationsEnd]
-		values := p.Values[previous.ValuesEnd:s.ValuesEnd]
-		labels := p.Labels[previous.LabelsEnd:s.LabelsEnd]
+		locations, labels := p.LocationIDs[previous.LocationsEnd:s.LocationsEnd], p.Labels[previous.LabelsEnd:s.LabelsEnd]
+		if values := s.ValuesEnd - previous.ValuesEnd; int(values) != types {
+			return Samples{}, fmt.Errorf("%w: sample %d has %d values, there are %d sample types", ErrInvalid, n, values, types)
+		}
 		previous = s
-		if len(values) != len(p.SampleTypes) {
-			return Samples{}, fmt.Errorf("%w: sample %d has %d values, there are %d sample types", ErrInvalid, n, len(values), len(p.SampleTypes))
-		}
-		if !t.Stacks.Holds(len(locations)) || !samples.holds() {
-			if err := i.grow(len(locations), samples.mostBytes()); err != nil {
-				return Samples{}, err
-			}
-		}
 		stack, err := i.stack(n, locations)
 		if err != nil {
 			return Samples{}, err
 		}
-		samples.add(stack, i.labels(labels), values)
+		keys[n] = sampleKey{stack, i.labels(labels), n}
+		if err := work.Err(); err != nil {
+			return Samples{}, err
+		}
 	}
-	return samples.encode(), nil
+	return newSamples(keys, p.Values, types), nil
 }
 
 // importer has the indices of the entries of a pprof in the table.
 type importer struct {
-	table  *Table
-	pprof  *pprofwire.Profile
-	before int64
-	work   *meter.Meter
+	table *Table
+	pprof *pprofwire.Profile
+	work  *meter.Meter
 	// strings are indices plus 1, 0 for texts that were not needed yet.
 	strings                        []uint32
 	functions, mappings, locations map[uint64]uint32
-}
-
-// grow counts memory for a number of stacks, for all other symbols of the pprof, and for samples.
-func (i *importer) grow(stacks int, samples int64) error {
-	p := i.pprof
-	rows := Lengths{
-		Strings: p.NumStrings(), Functions: len(p.Functions), Mappings: len(p.Mappings), Lines: len(p.Lines), Locations: len(p.Locations), Labels: len(p.Labels),
-	}
-	bytes := i.table.MostBytes(stacks, rows) - i.before + samples + 2*int64(p.StringBytes()) + 4*int64(p.NumStrings())
-	bytes += idBytes * int64(len(p.Functions)+len(p.Mappings)+len(p.Locations))
-	return i.work.Need(bytes)
 }
 
 func (i *importer) text(index uint32) uint32 {
@@ -80,7 +66,7 @@ func (i *importer) text(index uint32) uint32 {
 		if !utf8.Valid(text) { // It could not be part of an answer.
 			text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 		}
-		i.strings[index] = i.table.AddString(text) + 1
+		i.strings[index] = i.table.AddString(text, i.work) + 1
 	}
 	return i.strings[index] - 1
 }
@@ -92,13 +78,13 @@ func (i *importer) addSymbols() error {
 	for _, f := range p.Functions {
 		i.functions[f.ID] = t.Functions.Add(Function{
 			Name: i.text(f.Name), SystemName: i.text(f.SystemName), File: i.text(f.Filename), StartLine: f.StartLine,
-		})
+		}, i.work)
 	}
 	for _, m := range p.Mappings {
 		i.mappings[m.ID] = t.Mappings.Add(Mapping{
 			Start: m.Start, Limit: m.Limit, Offset: m.Offset, File: i.text(m.Filename), BuildID: i.text(m.BuildID),
 			Has: Has{Functions: m.HasFunctions, Files: m.HasFilenames, LineNumbers: m.HasLineNumbers, InlineFrames: m.HasInlineFrames},
-		})
+		}, i.work)
 	}
 	for n, l := range p.Locations {
 		lines := p.LinesAt(n)
@@ -108,15 +94,15 @@ func (i *importer) addSymbols() error {
 			if !known && line.FunctionID != 0 {
 				return fmt.Errorf("%w: function %d does not exist", ErrInvalid, line.FunctionID)
 			}
-			next = t.Lines.Add(Line{Function: function, Next: next, Line: line.Line, Column: line.Column})
+			next = t.Lines.Add(Line{Function: function, Next: next, Line: line.Line, Column: line.Column}, i.work)
 		}
 		mapping, known := i.mappings[l.MappingID]
 		if !known && l.MappingID != 0 {
 			return fmt.Errorf("%w: mapping %d does not exist", ErrInvalid, l.MappingID)
 		}
-		i.locations[l.ID] = t.Locations.Add(Location{Mapping: mapping, Lines: next, Address: l.Address, IsFolded: l.IsFolded})
+		i.locations[l.ID] = t.Locations.Add(Location{Mapping: mapping, Lines: next, Address: l.Address, IsFolded: l.IsFolded}, i.work)
 	}
-	return nil
+	return i.work.Err()
 }
 
 // stack returns the stack of a sample. The first location of a sample is the innermost call.
@@ -126,7 +112,7 @@ func (i *importer) stack(sample int, locations []uint64) (stack uint32, err erro
 		if !known {
 			return 0, fmt.Errorf("%w: location %d of sample %d does not exist", ErrInvalid, id, sample)
 		}
-		stack = i.table.Stacks.Add(Stack{Caller: stack, Location: location})
+		stack = i.table.Stacks.Add(Stack{Caller: stack, Location: location}, i.work)
 	}
 	return stack, nil
 }
@@ -134,10 +120,7 @@ func (i *importer) stack(sample int, locations []uint64) (stack uint32, err erro
 // labels returns the first label of a sample.
 func (i *importer) labels(labels []pprofwire.Label) (first uint32) {
 	for _, l := range slices.Backward(labels) {
-		first = i.table.Labels.Add(Label{Key: i.text(l.Key), Text: i.text(l.Str), Unit: i.text(l.NumUnit), Number: l.Num, Next: first})
+		first = i.table.Labels.Add(Label{Key: i.text(l.Key), Text: i.text(l.Str), Unit: i.text(l.NumUnit), Number: l.Num, Next: first}, i.work)
 	}
 	return first
 }
-
-// idBytes is the most memory for an ID in a map.
-const idBytes = 64

@@ -16,8 +16,6 @@ type Samples struct {
 	encoded []byte
 	// Totals are the sums of the values, by sample type.
 	Totals []int64
-	// Number is the number of samples.
-	Number int
 }
 
 // Sample is a sample with a value for each sample type.
@@ -58,56 +56,31 @@ func (s *Samples) All() iter.Seq[Sample] {
 	}
 }
 
-// collector collects the samples of a profile.
-type collector struct {
-	types  int
-	keys   []sampleKey
-	values []int64
-}
-
+// sampleKey says what a sample is of. row is its position in the pprof.
 type sampleKey struct {
 	stack, labels uint32
-	// row is the position of the values, in units of the number of types.
-	row int
+	row           int
 }
 
-func newCollector(types int) *collector { return &collector{types: types} }
-
-// holds returns whether one more sample fits without more memory.
-func (c *collector) holds() bool {
-	return len(c.keys) < cap(c.keys) && len(c.values)+c.types <= cap(c.values)
+// sampleBytes is the most memory for the samples of a pprof, for each: its key, and its encoding while that grows to the double size.
+func sampleBytes(types int) int64 {
+	const growth = 3
+	return sizeOf[sampleKey]() + growth*int64(2*binary.MaxVarintLen32+types*binary.MaxVarintLen64)
 }
 
-// mostBytes returns the most memory that the collector needs while a sample is added, and for encoding all samples then.
-func (c *collector) mostBytes() int64 {
-	const growth = 3 // the old memory, and the new memory of the double size
-	return growth * int64(len(c.keys)+leastSlots) * (rowBytes[sampleKey]() + 8*int64(c.types) + encodedBytes(c.types))
-}
-
-// encodedBytes is the most memory for an encoded sample.
-func encodedBytes(types int) int64 {
-	return int64(2*binary.MaxVarintLen32 + types*binary.MaxVarintLen64)
-}
-
-func (c *collector) add(stack, labels uint32, values []int64) {
-	c.keys = append(c.keys, sampleKey{stack, labels, len(c.keys)})
-	c.values = append(c.values, values...)
-}
-
-func (c *collector) at(k sampleKey) []int64 { return c.values[k.row*c.types : (k.row+1)*c.types] }
-
-// encode returns the samples. Equal samples become one.
-func (c *collector) encode() Samples {
-	slices.SortFunc(c.keys, func(a, b sampleKey) int {
+// newSamples returns samples with some values for each. Equal samples become one.
+func newSamples(keys []sampleKey, values []int64, types int) Samples {
+	slices.SortFunc(keys, func(a, b sampleKey) int {
 		return cmp.Or(cmp.Compare(a.stack, b.stack), cmp.Compare(a.labels, b.labels), cmp.Compare(a.row, b.row))
 	})
-	s := Samples{Totals: make([]int64, c.types)}
+	s := Samples{Totals: make([]int64, types)}
+	sum := make([]int64, types)
 	previous := uint32(0)
-	for i := 0; i < len(c.keys); {
-		k := c.keys[i]
-		sum := c.at(k)
-		for i++; i < len(c.keys) && c.keys[i].stack == k.stack && c.keys[i].labels == k.labels; i++ {
-			for column, v := range c.at(c.keys[i]) {
+	for i := 0; i < len(keys); {
+		k := keys[i]
+		clear(sum)
+		for ; i < len(keys) && keys[i].stack == k.stack && keys[i].labels == k.labels; i++ {
+			for column, v := range values[keys[i].row*types:][:types] {
 				sum[column] += v
 			}
 		}
@@ -118,7 +91,6 @@ func (c *collector) encode() Samples {
 			s.Totals[column] += v
 		}
 		previous = k.stack
-		s.Number++
 	}
 	s.encoded = slices.Clip(slices.Clone(s.encoded))
 	return s

@@ -6,8 +6,9 @@ package store
 import (
 	"hash/maphash"
 	"math"
-	"slices"
 	"unsafe"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // Table holds what the samples of several profiles refer to, each string, function, location, stack and set of labels once. Row 0 of each set
@@ -71,27 +72,28 @@ const noRow = math.MaxUint32
 // NewTable returns a table with row 0 of each set.
 func NewTable() *Table {
 	t := &Table{}
-	t.Strings.Add("")
-	t.Functions.Add(Function{})
-	t.Mappings.Add(Mapping{})
-	t.Lines.Add(Line{})
-	t.Locations.Add(Location{Mapping: noRow})
-	t.Stacks.Add(Stack{Caller: noRow})
-	t.Labels.Add(Label{})
+	t.Strings.Add("", nil)
+	t.Functions.Add(Function{}, nil)
+	t.Mappings.Add(Mapping{}, nil)
+	t.Lines.Add(Line{}, nil)
+	t.Locations.Add(Location{Mapping: noRow}, nil)
+	t.Stacks.Add(Stack{Caller: noRow}, nil)
+	t.Labels.Add(Label{}, nil)
 	return t
 }
 
 // Text returns a string.
 func (t *Table) Text(index uint32) string { return t.Strings.Rows[index] }
 
-// AddString returns the index of a text. The table has a copy of it.
-func (t *Table) AddString(text []byte) uint32 {
+// AddString returns the index of a text, as [Set.Add] does. The table has a copy of it.
+func (t *Table) AddString(text []byte, work *meter.Meter) uint32 {
 	if len(text) == 0 {
 		return 0
 	}
 	before := len(t.Strings.Rows)
-	index := t.Strings.Add(unsafe.String(&text[0], len(text))) //nolint:gosec // only until the copy below
+	index := t.Strings.Add(unsafe.String(&text[0], len(text)), work) //nolint:gosec // only until the copy below
 	if len(t.Strings.Rows) > before {
+		_ = work.Use(int64(len(text)))       // The caller of Add looks at the error.
 		t.Strings.Rows[index] = string(text) // in place of the bytes of the caller
 		t.stringBytes += int64(len(text))
 	}
@@ -102,28 +104,6 @@ func (t *Table) AddString(text []byte) uint32 {
 func (t *Table) Bytes() int64 {
 	return t.stringBytes + t.Strings.Bytes() + t.Functions.Bytes() + t.Mappings.Bytes() + t.Lines.Bytes() + t.Locations.Bytes() +
 		t.Stacks.Bytes() + t.Labels.Bytes()
-}
-
-// Lengths are the numbers of rows of all sets but the stacks.
-type Lengths struct{ Strings, Functions, Mappings, Lines, Locations, Labels int }
-
-// Sum returns the sum of all lengths.
-func (l Lengths) Sum() int {
-	return l.Strings + l.Functions + l.Mappings + l.Lines + l.Locations + l.Labels
-}
-
-// Lengths returns the numbers of rows.
-func (t *Table) Lengths() Lengths {
-	return Lengths{
-		Strings: len(t.Strings.Rows), Functions: len(t.Functions.Rows), Mappings: len(t.Mappings.Rows), Lines: len(t.Lines.Rows),
-		Locations: len(t.Locations.Rows), Labels: len(t.Labels.Rows),
-	}
-}
-
-// MostBytes returns the most memory that the table needs while some rows are added, without the texts of new strings.
-func (t *Table) MostBytes(stacks int, more Lengths) int64 {
-	return t.stringBytes + t.Strings.MostBytes(more.Strings) + t.Functions.MostBytes(more.Functions) + t.Mappings.MostBytes(more.Mappings) +
-		t.Lines.MostBytes(more.Lines) + t.Locations.MostBytes(more.Locations) + t.Stacks.MostBytes(stacks) + t.Labels.MostBytes(more.Labels)
 }
 
 // seed differs in each process, since the rows come from the network.
@@ -140,14 +120,18 @@ type Set[T comparable] struct {
 // leastSlots is the initial length of the hash table.
 const leastSlots = 16
 
-// Add returns the index of a row, and adds it if the set does not have it.
-func (s *Set[T]) Add(row T) uint32 {
-	if !s.hasSlots(1) {
-		s.makeSlots(1)
+// Add returns the index of a row, and adds it if the set does not have it. work counts the memory. After an error of work, which the caller
+// must look at, the index is wrong.
+func (s *Set[T]) Add(row T, work *meter.Meter) uint32 {
+	if 4*len(s.Rows) >= 3*len(s.slots) && !s.grow(work) {
+		return 0
 	}
 	at, index := s.find(row)
 	if index == 0 {
-		s.Rows = append(s.Rows, row)
+		before := len(s.Rows)
+		if s.Rows = Append(s.Rows, row, work); len(s.Rows) == before {
+			return 0
+		}
 		index = uint32(len(s.Rows))
 		s.slots[at] = index
 	}
@@ -165,44 +149,36 @@ func (s *Set[T]) find(row T) (at uint64, index uint32) {
 	return at, s.slots[at]
 }
 
-// Grow makes place for n more rows.
-func (s *Set[T]) Grow(n int) {
-	s.Rows = slices.Grow(s.Rows, n)
-	if !s.hasSlots(n) {
-		s.makeSlots(n)
+// grow doubles the hash table. It returns false if there is no memory.
+func (s *Set[T]) grow(work *meter.Meter) bool {
+	slots := max(2*len(s.slots), leastSlots)
+	if work.Need(4*int64(slots)) != nil {
+		return false
 	}
-}
-
-func (s *Set[T]) hasSlots(n int) bool { return 4*(len(s.Rows)+n) <= 3*len(s.slots) }
-
-// makeSlots makes a hash table for n more rows.
-func (s *Set[T]) makeSlots(n int) {
-	slots := leastSlots
-	for 4*(len(s.Rows)+n) > 3*slots {
-		slots *= 2
-	}
+	_ = work.Use(4 * int64(slots-len(s.slots))) // It is reserved.
 	s.slots = make([]uint32, slots)
 	for i, row := range s.Rows {
 		at, _ := s.find(row)
 		s.slots[at] = uint32(i + 1)
 	}
+	return true
 }
 
 // Bytes returns the memory of the set, without memory that rows point to.
-func (s *Set[T]) Bytes() int64 { return int64(cap(s.Rows))*rowBytes[T]() + 4*int64(len(s.slots)) }
+func (s *Set[T]) Bytes() int64 { return int64(cap(s.Rows))*sizeOf[T]() + 4*int64(len(s.slots)) }
 
-// MostBytes returns the most memory that the set needs while n rows are added.
-func (s *Set[T]) MostBytes(n int) int64 {
-	if s.Holds(n) {
-		return s.Bytes()
+func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
+
+// Append appends to a list whose memory work counts. After an error of work, it returns the list as it is.
+func Append[T any](list []T, one T, work *meter.Meter) []T {
+	before := cap(list)
+	if len(list) < before {
+		return append(list, one)
 	}
-	// The old and the new memory are in use together. Rows grow to at most the double, and the hash table to at most 8/3 of the rows.
-	return s.Bytes() + 2*int64(len(s.Rows)+n)*(rowBytes[T]()+6)
-}
-
-func rowBytes[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
-
-// Holds returns whether n more rows fit without more memory.
-func (s *Set[T]) Holds(n int) bool {
-	return len(s.Rows)+n <= cap(s.Rows) && s.hasSlots(n)
+	if work.Need(int64(2*before+leastSlots)*sizeOf[T]()) != nil { // append makes at most the double
+		return list
+	}
+	list = append(list, one)
+	_ = work.Use(int64(cap(list)-before) * sizeOf[T]()) // It is reserved.
+	return list
 }
