@@ -35,11 +35,7 @@ type selectedProfile struct {
 
 // samples iterates over the samples that count.
 func (p *selectedProfile) samples(yield func(store.Sample) bool) {
-	for s := range p.Samples.All() {
-		if (p.keeps == nil || p.keeps(s.Labels)) && !yield(s) {
-			return
-		}
-	}
+	p.Samples.All(func(s store.Sample) bool { return p.keeps != nil && !p.keeps(s.Labels) || yield(s) })
 }
 
 // selection returns the selection of profiles that match a filter, with the sample types of an ID, or all if it is empty.

@@ -6,7 +6,6 @@ package store
 import (
 	"cmp"
 	"encoding/binary"
-	"iter"
 	"slices"
 )
 
@@ -27,31 +26,29 @@ type Sample struct {
 // Bytes returns the memory of the samples.
 func (s *Samples) Bytes() int64 { return int64(cap(s.encoded)) + 8*int64(cap(s.Totals)) }
 
-// All returns the samples, in the order of their stacks. Values is valid until the next sample.
-func (s *Samples) All() iter.Seq[Sample] {
-	return func(yield func(Sample) bool) {
-		one := Sample{Values: make([]int64, len(s.Totals))}
-		rest := s.encoded
-		next := func() uint64 {
-			if rest[0] < 0x80 { // most numbers
-				v := uint64(rest[0])
-				rest = rest[1:]
-				return v
-			}
-			v, n := binary.Uvarint(rest)
-			rest = rest[n:]
+// All iterates over the samples, in the order of their stacks. Values is valid until the next sample.
+func (s *Samples) All(yield func(Sample) bool) {
+	one := Sample{Values: make([]int64, len(s.Totals))}
+	rest := s.encoded
+	next := func() uint64 {
+		if rest[0] < 0x80 { // most numbers
+			v := uint64(rest[0])
+			rest = rest[1:]
 			return v
 		}
-		for len(rest) > 0 {
-			one.Stack += uint32(next())
-			one.Labels = uint32(next())
-			for i := range one.Values {
-				v := next()
-				one.Values[i] = int64(v>>1) ^ -int64(v&1)
-			}
-			if !yield(one) {
-				return
-			}
+		v, n := binary.Uvarint(rest)
+		rest = rest[n:]
+		return v
+	}
+	for len(rest) > 0 {
+		one.Stack += uint32(next())
+		one.Labels = uint32(next())
+		for i := range one.Values {
+			v := next()
+			one.Values[i] = int64(v>>1) ^ -int64(v&1)
+		}
+		if !yield(one) {
+			return
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestMemoryLimit(t *testing.T) {
 	assert.EqualValues(t, 500, newest[len(newest)-1].Sequence, "the newest is there")
 	for _, p := range newest {
 		sum := int64(0)
-		for sample := range p.Samples.All() {
+		for sample := range p.Samples.All {
 			sum += sample.Values[0]
 		}
 		assert.EqualValues(t, 200*201/2, sum)
@@ -162,7 +162,7 @@ func TestConcurrency(t *testing.T) {
 				found, _ := s.Search(&Query{})
 				for _, p := range found {
 					table := p.Block.Table()
-					for sample := range p.Samples.All() {
+					for sample := range p.Samples.All {
 						assert.Less(t, int(sample.Stack), len(table.Stacks.Rows))
 					}
 				}
