@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
@@ -89,16 +88,21 @@ const (
 func windowed(b *testing.B, p *profile.Profile) (held holding, gzipped [][]byte) {
 	b.Helper()
 	held = newHolding(b, math.MaxInt64)
-	for i := range windowOf {
+	for i := range variants {
 		part := p.Copy()
 		kept := part.Sample[:0]
 		for j, s := range part.Sample {
-			if j%variants != i%variants {
+			if j%variants != i {
 				kept = append(kept, s)
 			}
 		}
-		part.Sample, part.TimeNanos = kept, int64(i+1)*int64(time.Second)
+		part.Sample = kept
 		gzipped = append(gzipped, written(b, part.Compact()))
+	}
+	for i := range windowOf {
+		if i >= variants {
+			gzipped = append(gzipped, bytes.Clone(gzipped[i%variants]))
+		}
 		held.hold(b, gzipped[i], "cpu", nil)
 	}
 	return held, gzipped
