@@ -82,7 +82,7 @@ func TestPath(t *testing.T) {
 func TestResource(t *testing.T) {
 	change := func(cfg *Config, s *ServerConfig) {
 		cfg.ResourceAttributes = map[string]any{"service.name": "from-config", "host.name": "from-config", "replicas": 3}
-		s.ResourceHeaders = map[string]string{"x-service": "service.name", "X-Host": "host.name", "X-Zone": "zone"}
+		s.ResourceHeaders = map[string]string{"x-service": "service.name", "X-Host": "host.name", "X-Zone": "zone", "X-Zone-Of-Pod": "zone"}
 	}
 	for _, c := range []struct {
 		name    string
@@ -98,6 +98,11 @@ func TestResource(t *testing.T) {
 			name:    "headers over config",
 			headers: []string{"X-Service", "from-header", "X-Zone", "a", "X-Other", "ignored"},
 			want:    map[string]any{"service.name": "from-header", "host.name": "from-config", "zone": "a", "replicas": int64(3)},
+		},
+		{
+			name:    "the last header for an attribute",
+			headers: []string{"X-Zone-Of-Pod", "of the pod", "X-Zone", "a"},
+			want:    map[string]any{"service.name": "from-config", "host.name": "from-config", "zone": "of the pod", "replicas": int64(3)},
 		},
 		{
 			name:    "query over headers",
