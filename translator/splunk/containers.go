@@ -27,9 +27,8 @@ type resourceEntry struct {
 	// frameType is the attribute with the frame type of the language plus one.
 	frameType int32
 	target    pprofile.ResourceProfiles
-	// hash is the beginning of all profile ids of the resource, made on second use. hashed is true after the first.
-	hash   profileid.Hash
-	hashed bool
+	// hash is the beginning of all profile ids of the resource, made on first use.
+	hash profileid.Hash
 	// size is zero after its memory is in use. made is true after the target is made.
 	size containerSize
 	made bool

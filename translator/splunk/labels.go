@@ -137,7 +137,10 @@ func (t *decoding) labelsTime(labels []pprofwire.Label) uint64 {
 			}
 		}
 	}
-	return t.recordTime()
+	if t.labels.recordTime == 0 {
+		t.labels.recordTime = t.record.time(t)
+	}
+	return t.labels.recordTime
 }
 
 // newLabels translates labels that differ from those of the previous sample.
@@ -284,12 +287,4 @@ func (t *decoding) nanos(l *pprofwire.Label) uint64 {
 		return 0
 	}
 	return uint64(t.millis(n))
-}
-
-// recordTime returns the time for samples without a time.
-func (t *decoding) recordTime() uint64 {
-	if t.labels.recordTime == 0 {
-		t.labels.recordTime = t.record.time(t)
-	}
-	return t.labels.recordTime
 }

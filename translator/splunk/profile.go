@@ -107,24 +107,14 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 	t.result.Samples += profile.Samples().Len()
 }
 
-// newHash starts the hash for profile ids with the resource. The caller adds the record. A resource is hashed at most twice: often
-// there is only one record or group, which needs no clone.
+// newHash starts the hash for profile ids with the resource, which is hashed once. The caller adds the record.
 func newHash(s *scopeEntry) profileid.Hash {
 	r := s.resource
-	switch {
-	case !r.hashed:
-		r.hashed = true
-		return hashOf(r)
-	case r.hash == (profileid.Hash{}):
-		r.hash = hashOf(r)
+	if r.hash == (profileid.Hash{}) {
+		r.hash = profileid.NewHash()
+		r.hash.Attributes(r.source.Resource().Attributes())
 	}
 	return r.hash.Clone()
-}
-
-func hashOf(r *resourceEntry) profileid.Hash {
-	h := profileid.NewHash()
-	h.Attributes(r.source.Resource().Attributes())
-	return h
 }
 
 // isNewKey adds the key to the keys of t.attributes, and reports whether it is new. Only then can the attribute be
