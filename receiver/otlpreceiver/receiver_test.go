@@ -7,14 +7,12 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -34,6 +32,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/connections"
+	"github.com/otelpprof/otelpprof/internal/testkit/certtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -211,9 +210,10 @@ func TestIdleConnectionsOverTLS(t *testing.T) {
 	const connections = 32
 	at := newAddresses(t)
 	cfg := configure(t, at, nil)
-	certificate, key := selfSigned(t)
+	directory := t.TempDir()
+	certtest.SelfSigned(t, directory)
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{
-		"grpc": map[string]any{"tls": map[string]any{"cert_pem": certificate, "key_pem": key}},
+		"grpc": map[string]any{"tls": map[string]any{"cert_file": filepath.Join(directory, "tls.crt"), "key_file": filepath.Join(directory, "tls.key")}},
 	}}).Unmarshal(cfg))
 	r := createAll(t, NewFactory(), cfg, consumertest.NewNop())[0]
 	require.NoError(t, r.Start(t.Context(), newHost()))
@@ -250,17 +250,4 @@ func heap() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
-}
-
-// selfSigned returns a certificate and its key.
-func selfSigned(t *testing.T) (certificate, key string) {
-	t.Helper()
-	server := httptest.NewTLSServer(nil)
-	defer server.Close()
-	own := server.TLS.Certificates[0]
-	private := must.Get(x509.MarshalPKCS8PrivateKey(own.PrivateKey))(t)
-	encode := func(kind string, bytes []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
-	}
-	return encode("CERTIFICATE", own.Certificate[0]), encode("PRIVATE KEY", private)
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,6 +26,8 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // the compressor
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/certtest"
 )
 
 // bytesCodec sends messages that are already marshalled.
@@ -144,9 +147,12 @@ func TestGRPCFrames(t *testing.T) {
 
 // TestGRPCOverTLS uses the same port with TLS.
 func TestGRPCOverTLS(t *testing.T) {
-	certificate, key := selfSigned(t)
+	directory := t.TempDir()
+	certtest.SelfSigned(t, directory)
 	r := runOn(t, componenttest.NewNopHost(), func(_ *Config, s *ServerConfig) {
-		s.HTTP.TLS = configoptional.Some(configtls.ServerConfig{Config: configtls.Config{CertFile: certificate, KeyFile: key}})
+		s.HTTP.TLS = configoptional.Some(configtls.ServerConfig{Config: configtls.Config{
+			CertFile: filepath.Join(directory, "tls.crt"), KeyFile: filepath.Join(directory, "tls.key"),
+		}})
 	})
 	conn := r.dial(t, credentials.NewTLS(&tls.Config{InsecureSkipVerify: true}))
 	require.NoError(t, conn.Invoke(t.Context(), pushPath, pushRequest(false, nil, plain(t, cpuProfile(1))), new([]byte)))

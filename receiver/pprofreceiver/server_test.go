@@ -6,20 +6,10 @@ package pprofreceiver
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -171,26 +161,6 @@ func TestAuthentication(t *testing.T) {
 	got = r.post(t, "/v1/pprof", body, "X-Word", "sesame")
 	require.Equal(t, http.StatusNoContent, got.status, got.text)
 	assert.Equal(t, knownClient{}, client.FromContext(r.sink.ctx[0]).Auth)
-}
-
-// selfSigned writes a certificate for 127.0.0.1 and its key to files.
-func selfSigned(t *testing.T) (certificate, key string) {
-	t.Helper()
-	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotBefore:    time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	signed := must.Get(x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private))(t)
-	encoded := must.Get(x509.MarshalECPrivateKey(private))(t)
-	directory := t.TempDir()
-	write := func(name, kind string, content []byte) string {
-		path := filepath.Join(directory, name)
-		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600))
-		return path
-	}
-	return write("cert.pem", "CERTIFICATE", signed), write("key.pem", "EC PRIVATE KEY", encoded)
 }
 
 type discard struct{}

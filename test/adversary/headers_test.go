@@ -7,25 +7,19 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/certtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -128,23 +122,11 @@ const honestPassword = "Basic aG9uZXN0OmhvbmVzdA=="
 // the same certificate.
 func writeSecrets(t *testing.T, directory string) tls.Certificate {
 	t.Helper()
-	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	raw := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
-	rawKey := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
-	for name, content := range map[string][]byte{
-		"tls.crt": certificate, "ca.crt": certificate, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: rawKey}),
-		"htpasswd": []byte("honest:{SHA}U4YYUaFGlP7tKiFoF/QNP0cBVwU=\n"),
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(directory, name), content, 0o600))
-	}
-	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
+	certificate := certtest.SelfSigned(t, directory)
+	authority := must.Get(os.ReadFile(filepath.Join(directory, "tls.crt")))(t)
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "ca.crt"), authority, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "htpasswd"), []byte("honest:{SHA}U4YYUaFGlP7tKiFoF/QNP0cBVwU=\n"), 0o600))
+	return certificate
 }
 
 // secure puts a connection beneath TLS.
