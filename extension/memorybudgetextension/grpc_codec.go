@@ -67,60 +67,60 @@ var signals = map[string]otlpwire.Signal{
 // Unmarshal unmarshals a message if there is memory for it. The interceptor returns the error of an OTLP message, since gRPC would send
 // that of a codec with the code Internal.
 func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
+	message := s.budget.Begin()
 	if signal, known := signals[reflect.Indirect(reflect.ValueOf(v)).Type().Name()]; known {
 		if _, again := s.admissions.Load(v); again {
 			return nil // A client may send two messages in a call, which gRPC refuses after both.
 		}
 		received := receivedBytes(data)
 		s.pool.arriving.Add(-received) // It has arrived.
-		message, err := s.admit(signal, data, v)
+		err := s.admit(signal, data, v, message)
 		if err != nil {
-			message.Release()
-			message = nil
+			message.Shrink(0)
 		}
 		s.admissions.Store(v, &admission{message, received, err})
 		return nil
 	}
-	plain, message, err := s.open(data)
 	defer message.Release()
+	plain, err := s.open(data, message)
 	if err != nil {
 		return err
 	}
 	return s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v)
 }
 
-// admit unmarshals a message if there is memory for it. The caller must release the reservation, also after an error.
-func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, v any) (*memory.Reservation, error) {
-	plain, message, err := s.open(data)
+// admit unmarshals a message if there is memory for it, which it reserves.
+func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, v any, message *memory.Reservation) error {
+	plain, err := s.open(data, message)
 	if err != nil {
-		return message, err
+		return err
 	}
 	counted, err := otlpwire.Count(signal, plain)
 	if err != nil {
-		return message, err
+		return err
 	}
 	if err := message.Grow(context.Background(), messageMemory(message.Bytes(), counted)); err != nil {
-		return message, err
+		return err
 	}
 	if signal == otlpwire.Profiles {
 		otlpwire.ClearKeyReferences(plain) // The buffer is that of this message alone.
 	}
 	if err := s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v); err != nil {
-		return message, fmt.Errorf("%w: %w", otlpwire.ErrMalformed, err)
+		return fmt.Errorf("%w: %w", otlpwire.ErrMalformed, err)
 	}
 	message.Shrink(memory.MessageFactor * counted)
-	return message, nil
+	return nil
 }
 
-// open returns a message in one piece and decompressed. The caller must release the reservation, also after an error: it has the copies that
-// were made. A codec gets no context. The wait of the budget limits the time.
-func (s *grpcServer) open(data mem.BufferSlice) (plain []byte, message *memory.Reservation, err error) {
+// open returns a message in one piece and decompressed. The reservation has the copies that were made. A codec gets no context. The wait of
+// the budget limits the time.
+func (s *grpcServer) open(data mem.BufferSlice, message *memory.Reservation) (plain []byte, err error) {
 	copied := int64(0)
 	if len(data) > 1 {
 		copied = int64(data.Len())
 	}
-	if message, err = s.budget.Reserve(context.Background(), copied); err != nil {
-		return nil, nil, err
+	if err := message.Grow(context.Background(), copied); err != nil {
+		return nil, err
 	}
 	buffer := data.MaterializeToBuffer(mem.NopBufferPool{})
 	defer buffer.Free() // It is that of data, or garbage after the message.
@@ -131,7 +131,7 @@ func (s *grpcServer) open(data mem.BufferSlice) (plain []byte, message *memory.R
 	} else {
 		plain, _, err = inflate.Open(new([]byte), whole, limit, work)
 	}
-	return plain, message, err
+	return plain, err
 }
 
 // receivedBytes returns the capacity of the buffers from the pool.

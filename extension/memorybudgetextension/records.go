@@ -81,11 +81,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 	if err != nil {
 		return pd, err
 	}
-	defer func() {
-		if err != nil {
-			reservation.Release()
-		}
-	}()
+	defer reservation.Release()
 	plain, _, err := inflate.Open(new([]byte), record, m.config.MaxInflatedMiB<<20, reservation.Meter(ctx, requestBytes))
 	if err != nil {
 		return pd, err
@@ -101,7 +97,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}
 	if err = checkFrames(pd); err == nil {
-		m.budget.HandOver(pd, reservation)
+		m.budget.HandOver(pd, reservation.Retain())
 	}
 	return pd, err
 }
