@@ -7,11 +7,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // addProfiles adds the resource, the scope and, for each sample type, a profile without samples.

@@ -6,10 +6,9 @@ package pprof
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // The most bytes that an entry needs in a pprof.

@@ -9,12 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // The most bytes that the header needs without comments, and that a comment and a type need.

@@ -66,6 +66,7 @@ func TestLostUnits(t *testing.T) {
 		"int":            {5, 0},
 		"texts":          {[]any{"a", "b"}, 1},
 		"texts and ints": {[]any{"a", 5}, 0},
+		"pairs":          {[]any{map[string]any{"value": 5}}, 0},
 		"no labels":      {[]any{5, 2.5}, 1},
 		"map":            {map[string]any{"a": 5}, 1},
 	} {

@@ -6,13 +6,12 @@ package pprof
 import (
 	"math/bits"
 
-	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // writeGroup writes a group, whose samples were joined, as one pprof.

@@ -4,6 +4,7 @@
 package otlpwire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -146,11 +147,8 @@ func textBytes(length int) int64 {
 func entries(list []byte) int {
 	const ends = 0x8080808080808080
 	n := 0
-	for len(list) >= 8 {
-		word := uint64(list[0]) | uint64(list[1])<<8 | uint64(list[2])<<16 | uint64(list[3])<<24 |
-			uint64(list[4])<<32 | uint64(list[5])<<40 | uint64(list[6])<<48 | uint64(list[7])<<56
-		n += bits.OnesCount64(^word & ends)
-		list = list[8:]
+	for ; len(list) >= 8; list = list[8:] {
+		n += bits.OnesCount64(^binary.LittleEndian.Uint64(list) & ends)
 	}
 	for _, b := range list {
 		if b < 0x80 {
