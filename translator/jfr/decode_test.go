@@ -97,15 +97,7 @@ func TestPeriods(t *testing.T) {
 				r.Setting(jfrtest.ClassExecutionSample, setting[0], setting[1])
 			}
 			pd, _ := mustDecode(t, r.Bytes(), Source{Period: test.source})
-			got := map[string]int64{}
-			for key, profile := range profilesOf(t, pd) {
-				for _, sample := range profile.Samples().All() {
-					for _, value := range sample.Values().All() {
-						got[key] += value
-					}
-				}
-			}
-			assert.Equal(t, test.want, got)
+			assert.Equal(t, test.want, sumsOf(t, pd))
 		})
 	}
 }
