@@ -13,9 +13,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
@@ -52,7 +52,7 @@ func (m *memoryBudget) MarshalProfiles(pd pprofile.Profiles) ([]byte, error) {
 	}
 	if err != nil {
 		m.countRefusal(context.Background(), refusalOf(err))
-		return nil, badrequest.Errorf("cannot write a record: %w", err)
+		return nil, otlpstatus.BadRequest("cannot write a record: %w", err)
 	}
 	return recordEncoder.EncodeAll(plain, nil), nil
 }

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otlpstatus answers requests of OTLP over HTTP that are refused.
+// Package otlpstatus is about refused requests of OTLP: the errors that they cause, and the answers over HTTP.
 package otlpstatus // import "github.com/otelpprof/otelpprof/internal/otlpstatus"
 
 import (

@@ -12,8 +12,8 @@ import (
 
 	"go.opentelemetry.io/collector/client"
 
-	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 )
 
 // refusal is the error for a refused message. reason is the value of the attribute reason.
@@ -102,7 +102,7 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 	case b.stopped:
 		return nil, &refusal{refusedStopped, errStopped}
 	case b.cfg.MaxHeldBytes > 0 && memory > b.cfg.MaxHeldBytes:
-		return nil, &refusal{refusedTooLarge, badrequest.Errorf(
+		return nil, &refusal{refusedTooLarge, otlpstatus.BadRequest(
 			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes)}
 	case !b.fits(memory):
 		b.closeAll(triggerFull)

@@ -11,9 +11,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 
-	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 )
 
 // hold adds a message to the batch of its tenant, or returns a *refusal.
@@ -50,7 +50,7 @@ func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan error, err error) {
 	cfg, batches := &d.batching.cfg, d.batching.batches
 	if err := m.checkSplit(cfg.MaxBytes); err != nil {
-		return nil, &refusal{refusedTooLarge, badrequest.Errorf("cannot split a message to batch::max_bytes: %w", err)}
+		return nil, &refusal{refusedTooLarge, otlpstatus.BadRequest("cannot split a message to batch::max_bytes: %w", err)}
 	}
 	held := dictionary.MessageMemory(m.profiles) + d.eventsMemory(m.profiles)
 	shared := int64(0)
@@ -100,7 +100,7 @@ func refusalOf(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, memory.ErrTooLarge):
-		return &refusal{refusedTooLarge, badrequest.Errorf("cannot accept a message: %w", err)}
+		return &refusal{refusedTooLarge, otlpstatus.BadRequest("cannot accept a message: %w", err)}
 	default:
 		return &refusal{refusedBudget, fmt.Errorf("cannot accept a message: %w", err)}
 	}

@@ -16,9 +16,9 @@ import (
 	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/collector/processor/xprocessor"
 
-	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 )
 
 // maxMessageBytes limits the time to process a message. Many attributes can share one long string: that needs little memory,
@@ -132,7 +132,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	// The message is checked before it is held, since the caller may not wait for the result of the batch.
 	stats, err := d.deduplicate(ctx, &m)
 	if err != nil {
-		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
+		return d.refuse(ctx, m, &refusal{refusedInvalid, otlpstatus.BadRequest("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
 		return d.hold(ctx, m)
@@ -145,7 +145,7 @@ func (m *incoming) checkSize() error {
 	if m.content.bytes <= maxMessageBytes {
 		return nil
 	}
-	return &refusal{refusedTooLarge, badrequest.Errorf(
+	return &refusal{refusedTooLarge, otlpstatus.BadRequest(
 		"cannot accept a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)}
 }
 

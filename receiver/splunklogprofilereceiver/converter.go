@@ -18,8 +18,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
-	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/splunk"
@@ -177,9 +177,9 @@ func (c *converter) resultError(result *splunk.Result, othersConsumed bool) erro
 		return nil
 	case result.Records > 0:
 		first := result.Refused[0]
-		return badrequest.Errorf("all %d profiling records are refused, the first one (%s): %w", result.Records, first.Reason, first.Err)
+		return otlpstatus.BadRequest("all %d profiling records are refused, the first one (%s): %w", result.Records, first.Reason, first.Err)
 	case result.OtherRecords > 0 && c.otherLogs == OtherLogsReject:
-		return badrequest.Errorf("none of the %d log records is a profiling record, and other_logs is reject", result.OtherRecords)
+		return otlpstatus.BadRequest("none of the %d log records is a profiling record, and other_logs is reject", result.OtherRecords)
 	default:
 		return nil
 	}

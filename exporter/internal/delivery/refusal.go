@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/badrequest"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -59,7 +59,7 @@ func permanent(refusals []*Refusal) error {
 			return consumererror.NewPermanent(joinRefusals(refusals))
 		}
 	}
-	return badrequest.Errorf("%w", joinRefusals(refusals))
+	return otlpstatus.BadRequest("%w", joinRefusals(refusals))
 }
 
 // joinRefusals returns one error for all refusals.

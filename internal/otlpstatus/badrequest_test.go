@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package badrequest
+package otlpstatus
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func TestErrorf(t *testing.T) {
+func TestBadRequest(t *testing.T) {
 	cause := errors.New("no such stack")
-	err := fmt.Errorf("processor: %w", Errorf("profile %d: %w", 3, cause))
+	err := fmt.Errorf("processor: %w", BadRequest("profile %d: %w", 3, cause))
 	assert.True(t, consumererror.IsPermanent(err))
 	require.ErrorIs(t, err, cause)
 	found, ok := status.FromError(err)

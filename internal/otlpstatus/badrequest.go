@@ -1,9 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package badrequest makes errors that the request causes. The Collector's OTLP receiver takes any other permanent error for a
-// server error, which it answers with Internal, or 500.
-package badrequest
+package otlpstatus
 
 import (
 	"fmt"
@@ -13,11 +11,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// badRequest is an error that the request causes. The Collector's OTLP receiver takes any other permanent error for a server error, which it
+// answers with Internal, or 500.
 type badRequest struct{ error }
 
-// Errorf returns a permanent error about a request that will fail again: the OTLP receiver answers it with InvalidArgument, or
+// BadRequest returns a permanent error about a request that will fail again: the OTLP receiver answers it with InvalidArgument, or
 // 400, and so does the receiver pprof. format and args are those of [fmt.Errorf].
-func Errorf(format string, args ...any) error {
+func BadRequest(format string, args ...any) error {
 	return consumererror.NewPermanent(&badRequest{fmt.Errorf(format, args...)})
 }
 
