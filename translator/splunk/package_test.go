@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -111,8 +110,4 @@ func framesOf(pd pprofile.Profiles, s pprofile.Sample) []string {
 		}
 	}
 	return frames
-}
-
-func stackText(pd pprofile.Profiles, s pprofile.Sample) string {
-	return strings.Join(framesOf(pd, s), "\n")
 }
