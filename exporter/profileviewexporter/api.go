@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"connectrpc.com/connect"
 	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
@@ -78,7 +77,6 @@ func (p *pages) workingMethod(next http.Handler) http.Handler {
 			_ = faults.Write(w, r, fault(err)) // the client can be disconnected
 			return
 		}
-		end = sync.OnceFunc(end)
 		defer end()
 		r = r.WithContext(context.WithValue(r.Context(), workKey{}, work))
 		r.Body = io.NopCloser(bytes.NewReader(body))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -48,7 +49,7 @@ func (p *pages) admitted(next http.Handler) http.Handler {
 }
 
 // begin waits until a request may work, for at most p.wait. work counts the memory until the answer is written, and fails if the
-// client has left. The caller must call end after the work.
+// client has left. The caller must call end after the work, at least once.
 func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error) {
 	ctx := r.Context()
 	if err := p.acquire(ctx); err != nil {
@@ -63,7 +64,7 @@ func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error
 		<-p.working
 		return nil, nil, err
 	}
-	return reservation.Meter(ctx, leastWork), func() { <-p.working }, nil
+	return reservation.Meter(ctx, leastWork), sync.OnceFunc(func() { <-p.working }), nil
 }
 
 // acquire waits until the request may work.

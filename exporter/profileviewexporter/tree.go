@@ -4,8 +4,6 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"unicode/utf8"
-
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
@@ -54,7 +52,7 @@ func (c *call) tree(sides ...*selection) (*tree, error) {
 
 // name returns the index of the name of a function. A function without a known place gets this one.
 func (t *tree) name(text string, at place) uint32 {
-	text, at.file = cut(text, maxName), cut(at.file, maxName)
+	text, at.file = store.Cut(text, maxName), store.Cut(at.file, maxName)
 	if text == rootName || text == otherName {
 		text += " " // The root and what is not drawn have these names, and no function.
 	}
@@ -70,17 +68,6 @@ func (t *tree) name(text string, at place) uint32 {
 
 // maxName limits the length of names in bytes: many nodes can have a long name.
 const maxName = 1024
-
-// cut returns the beginning of a name.
-func cut(name string, end int) string {
-	if len(name) <= end {
-		return name
-	}
-	for !utf8.RuneStart(name[end]) {
-		end--
-	}
-	return name[:end]
-}
 
 // child returns the child of a node with a name. After an error of work, it is wrong.
 func (t *tree) child(parent, name uint32) uint32 {

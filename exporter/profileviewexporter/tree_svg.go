@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"unicode/utf8"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
 
 // The measures of an image, in pixels.
@@ -92,7 +94,7 @@ func shortened(name string, letters int) string {
 // escaped returns the beginning of a text, escaped for XML.
 func escaped(s string) string {
 	if len(s) > maxSVGName {
-		s = cut(s, maxSVGName) + "…"
+		s = store.Cut(s, maxSVGName) + "…"
 	}
 	var out bytes.Buffer
 	_ = xml.EscapeText(&out, []byte(s)) // never fails

@@ -227,12 +227,16 @@ func segment(name, unknown string) string {
 	case ".", "..":
 		return name + "_"
 	}
-	if len(name) <= maxSegment {
-		return name
+	return Cut(name, maxSegment)
+}
+
+// Cut returns the beginning of a text, of at most limit bytes. It does not cut inside a character.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	end := maxSegment
-	for end > 0 && !utf8.RuneStart(name[end]) {
-		end--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return name[:end]
+	return text[:limit]
 }
