@@ -17,9 +17,9 @@ import (
 // ErrInvalid is the error for a pprof that refers to an entry that it does not have, or whose samples do not have a value for each type.
 var ErrInvalid = errors.New("the pprof is invalid")
 
-// Import adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
+// add adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
 // the table as it was. After an error, the table can have symbols that no sample refers to.
-func (t *Table) Import(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
+func (t *Table) add(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
 	const idBytes = 64 // at most, of an ID in a map
 	ids := len(p.Functions) + len(p.Mappings) + len(p.Locations)
 	types := len(p.SampleTypes)

@@ -23,8 +23,8 @@ type Sample struct {
 	Values        []int64
 }
 
-// Bytes returns the memory of the samples.
-func (s *Samples) Bytes() int64 { return int64(cap(s.encoded)) + 8*int64(cap(s.Totals)) }
+// bytes returns the memory of the samples.
+func (s *Samples) bytes() int64 { return int64(cap(s.encoded)) + 8*int64(cap(s.Totals)) }
 
 // All iterates over the samples, in the order of their stacks. Values is valid until the next sample.
 func (s *Samples) All(yield func(Sample) bool) {

@@ -189,8 +189,8 @@ func (b *Block) publish() {
 func (b *Block) add(u *Upload, parsed *pprofwire.Profile, work *meter.Meter) (p *Profile, bytes int64, err error) {
 	b.adding.Lock()
 	defer b.adding.Unlock()
-	defer func() { bytes = blockBytes + b.table.Bytes() + b.sharedBytes }()
-	samples, err := b.table.Import(parsed, work)
+	defer func() { bytes = blockBytes + b.table.bytes() + b.sharedBytes }()
+	samples, err := b.table.add(parsed, work)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -199,7 +199,7 @@ func (b *Block) add(u *Upload, parsed *pprofwire.Profile, work *meter.Meter) (p 
 	head := headOf(parsed, u.Type)
 	p.Head = share(b, b.heads, head.key(), head)
 	p.Resource = share(b, b.resources, u.Resource.key, u.Resource)
-	p.cost = profileBytes + samples.Bytes()
+	p.cost = profileBytes + samples.bytes()
 	return p, 0, nil
 }
 

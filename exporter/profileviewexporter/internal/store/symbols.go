@@ -100,10 +100,10 @@ func (t *Table) AddString(text []byte, work *meter.Meter) uint32 {
 	return index
 }
 
-// Bytes returns the memory of the table.
-func (t *Table) Bytes() int64 {
-	return t.stringBytes + t.Strings.Bytes() + t.Functions.Bytes() + t.Mappings.Bytes() + t.Lines.Bytes() + t.Locations.Bytes() +
-		t.Stacks.Bytes() + t.Labels.Bytes()
+// bytes returns the memory of the table.
+func (t *Table) bytes() int64 {
+	return t.stringBytes + t.Strings.bytes() + t.Functions.bytes() + t.Mappings.bytes() + t.Lines.bytes() + t.Locations.bytes() +
+		t.Stacks.bytes() + t.Labels.bytes()
 }
 
 // seed differs in each process, since the rows come from the network.
@@ -164,8 +164,8 @@ func (s *Set[T]) grow(work *meter.Meter) bool {
 	return true
 }
 
-// Bytes returns the memory of the set, without memory that rows point to.
-func (s *Set[T]) Bytes() int64 { return int64(cap(s.Rows))*sizeOf[T]() + 4*int64(len(s.slots)) }
+// bytes returns the memory of the set, without memory that rows point to.
+func (s *Set[T]) bytes() int64 { return int64(cap(s.Rows))*sizeOf[T]() + 4*int64(len(s.slots)) }
 
 func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 
