@@ -35,25 +35,18 @@ func (c copied) of(row uint32, add func() uint32) uint32 {
 // addPart merges a part of a selection.
 func (m *merger) addPart(of *selectedPart) error {
 	from := of.table
-	p := copier{merger: m, from: from}
-	for _, indices := range []struct {
-		of   *copied
-		rows int
-	}{
-		{&p.strings, len(from.Strings.Rows)},
-		{&p.functions, len(from.Functions.Rows)},
-		{&p.mappings, len(from.Mappings.Rows)},
-		{&p.lines, len(from.Lines.Rows)},
-		{&p.locations, len(from.Locations.Rows)},
-		{&p.stacks, len(from.Stacks.Rows)},
-		{&p.labels, len(from.Labels.Rows)},
-	} {
-		bytes := 4 * int64(indices.rows)
-		if err := m.work.Use(bytes); err != nil {
-			return err
-		}
-		defer func() { m.work.Set(m.work.Used() - bytes) }()
-		*indices.of = make(copied, indices.rows)
+	bytes := 4 * int64(len(from.Strings.Rows)+len(from.Functions.Rows)+len(from.Mappings.Rows)+len(from.Lines.Rows)+
+		len(from.Locations.Rows)+len(from.Stacks.Rows)+len(from.Labels.Rows))
+	if err := m.work.Use(bytes); err != nil {
+		return err
+	}
+	defer func() { m.work.Set(m.work.Used() - bytes) }() // of the indices
+	p := copier{
+		merger: m, from: from,
+		strings: make(copied, len(from.Strings.Rows)), functions: make(copied, len(from.Functions.Rows)),
+		mappings: make(copied, len(from.Mappings.Rows)), lines: make(copied, len(from.Lines.Rows)),
+		locations: make(copied, len(from.Locations.Rows)), stacks: make(copied, len(from.Stacks.Rows)),
+		labels: make(copied, len(from.Labels.Rows)),
 	}
 	for row := range from.Mappings.Rows { // In their order: the first is the program.
 		p.mapping(uint32(row))
