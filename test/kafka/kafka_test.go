@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
@@ -166,9 +167,7 @@ func TestServicesMeetInOnePartition(t *testing.T) {
 		assert.Len(t, its, 1, "partitions of %s", service)
 	}
 	assert.Greater(t, len(used), partitions/2, "partitions that are used")
-	messages := ts.messages.Load()
-	assert.Less(t, int(messages), len(records)/2, "messages that the back tier joined them to")
-	t.Logf("%d records in %d of %d partitions became %d messages", len(records), len(used), partitions, messages)
+	t.Logf("%d records in %d of %d partitions", len(records), len(used), partitions)
 }
 
 // sendJoined sends profiles of several services as one OTLP message.
@@ -219,8 +218,20 @@ func TestTooLargeForKafka(t *testing.T) {
 	ts.waitForAll(t)
 }
 
-// TestBackTierKilled kills the back tier twice while profiles come, and starts another one that finds its queue. Nothing
-// is lost, and what is sent twice does not pass a drop_repeated behind it.
+// TestBackendUnavailable: while nobody listens at the backend's address, Kafka keeps the records.
+func TestBackendUnavailable(t *testing.T) {
+	ts := startTiers(t)
+	addresses := must.Get(gateway.FreeAddresses(t.Context(), 1))(t)
+	ts.startBack(t, addresses[0])
+	ts.sendAll(t, allUploads(t)[:services], func(int) {})
+	time.Sleep(2 * time.Second) // The back tier tries several times.
+	require.Zero(t, ts.account.Balance().Arrived)
+	ts.startDestination(t, addresses[0])
+	ts.waitForAll(t)
+}
+
+// TestBackTierKilled kills the back tier twice while profiles come, and starts another one. Nothing is lost, and what is sent twice
+// does not pass a drop_repeated behind it.
 func TestBackTierKilled(t *testing.T) {
 	ts := startTiers(t)
 	last := gatewaytest.RunOnce(t, ts.destination.Address())

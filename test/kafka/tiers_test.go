@@ -6,8 +6,6 @@ package kafka
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,14 +63,9 @@ exporters:
   otlp_grpc:
     endpoint: %s
     compression: gzip
-    retry_on_failure:
-      initial_interval: 100ms
-      max_interval: 1s
 extensions:
   health_check:
     endpoint: %s
-  file_storage:
-    directory: %s
 service:
   telemetry:
     metrics:
@@ -90,8 +83,6 @@ type tiers struct {
 	// destination gets what the back tier sends, account says what arrived there.
 	destination *otlpsink.Sink
 	account     *profiletest.Account
-	messages    atomic.Int64
-	queue       string
 }
 
 func startTiers(t *testing.T) *tiers {
@@ -99,16 +90,8 @@ func startTiers(t *testing.T) *tiers {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
-	ts := &tiers{cluster: cluster, broker: cluster.ListenAddrs()[0], account: profiletest.NewAccount(), queue: filepath.Join(t.TempDir(), "queue")}
-	ts.destination, err = otlpsink.Start(t.Context(), "127.0.0.1:0", func(_ context.Context, pd pprofile.Profiles) error {
-		ts.account.Arrived(pd)
-		ts.messages.Add(1)
-		// What is joined says each symbol once.
-		assert.NoError(t, profiletest.CheckOptions{AllowAttributeStrings: true}.Check(pd))
-		return nil
-	})
-	require.NoError(t, err)
-	t.Cleanup(ts.destination.Stop)
+	ts := &tiers{cluster: cluster, broker: cluster.ListenAddrs()[0], account: profiletest.NewAccount()}
+	ts.destination = ts.startDestination(t, "127.0.0.1:0")
 	addresses, err := gateway.FreeAddresses(t.Context(), 4)
 	require.NoError(t, err)
 	ts.intake, ts.otlp = addresses[0], addresses[1]
@@ -117,13 +100,27 @@ func startTiers(t *testing.T) *tiers {
 	return ts
 }
 
-// startBack runs a Collector of the back tier that sends to this address. Its queue is that of the one before it.
+// startDestination takes what a Collector of the back tier sends to this address.
+func (ts *tiers) startDestination(t *testing.T, address string) *otlpsink.Sink {
+	t.Helper()
+	destination, err := otlpsink.Start(t.Context(), address, func(_ context.Context, pd pprofile.Profiles) error {
+		ts.account.Arrived(pd)
+		// A message has each symbol once.
+		assert.NoError(t, profiletest.CheckOptions{AllowAttributeStrings: true}.Check(pd))
+		return nil
+	})
+	require.NoError(t, err)
+	t.Cleanup(destination.Stop)
+	return destination
+}
+
+// startBack runs a Collector of the back tier that sends to this address.
 func (ts *tiers) startBack(t *testing.T, destination string) *gateway.Gateway {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 1)
 	require.NoError(t, err)
 	return run(t, addresses[0], "../../config/kafka-back.yaml",
-		fmt.Sprintf(backConfig, ts.broker, destination, addresses[0], ts.queue))
+		fmt.Sprintf(backConfig, ts.broker, destination, addresses[0]))
 }
 
 // run runs the distribution until the test ends, or ends it.

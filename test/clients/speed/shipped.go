@@ -43,7 +43,7 @@ var allShipped = []shipped{
 	{file: "demo.yaml", api: "raw pprof", parts: []part{marshal, writeFile}},
 	{file: "splunk.yaml", api: "Splunk", parts: []part{marshal, writeFile}},
 	{file: "kafka-front.yaml", api: "raw pprof", parts: []part{marshal, compress}},
-	{file: "kafka-back.yaml", api: "raw pprof", parts: []part{fill, marshal, marshal, deflateMessage}, front: "kafka-front.yaml", holds: 2 * time.Second},
+	{file: "kafka-back.yaml", api: "raw pprof", parts: []part{fill, marshal, deflateMessage}, front: "kafka-front.yaml", holds: 2 * time.Second},
 	{file: "ebpf.yaml", api: "OTLP", parts: []part{marshal, writeFile, writeFile}, holds: 16 * time.Second},
 }
 

@@ -31,15 +31,15 @@
 {{- end }}
 {{- end }}
 
-{{/* The parameters of each workload. receives: it has ports for senders. */}}
+{{/* The parameters of each workload. receives: it has ports for senders. volume: it has a queue or pages on a volume. */}}
 {{- define "otelcol-pprof.gateway" -}}
-{component: gateway, values: gateway, file: {{ ternary "back" "gateway" .Values.kafka.enabled }}, receives: {{ not .Values.kafka.enabled }}}
+{component: gateway, values: gateway, file: {{ ternary "back" "gateway" .Values.kafka.enabled }}, receives: {{ not .Values.kafka.enabled }}, volume: {{ or (not .Values.kafka.enabled) .Values.profileView.enabled }}}
 {{- end }}
 {{- define "otelcol-pprof.front" -}}
-{component: front, values: kafka, file: front, receives: true}
+{component: front, values: kafka, file: front, receives: true, volume: false}
 {{- end }}
 {{- define "otelcol-pprof.agent" -}}
-{component: agent, values: agent, file: agent, receives: true}
+{component: agent, values: agent, file: agent, receives: true, volume: false}
 {{- end }}
 {{- define "otelcol-pprof.workloads" -}}
 - gateway

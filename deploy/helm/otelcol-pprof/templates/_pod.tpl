@@ -125,7 +125,7 @@ spec:
         {{- range $option, $_ := $secrets }}
         - {name: {{ $option }}, mountPath: /etc/otelcol-pprof-{{ $option }}, readOnly: true}
         {{- end }}
-        {{- if eq .component "gateway" }}
+        {{- if .volume }}
         - {name: queue, mountPath: /var/lib/otelcol-pprof}
         {{- end }}
         {{- with $chart.extraVolumeMounts }}
