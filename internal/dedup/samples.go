@@ -88,7 +88,7 @@ func (w *work) countStacks(samples pprofile.SampleSlice) (sharing int) {
 		if w.isZero(sample) {
 			continue // It is dropped, and its stack need not exist.
 		}
-		sharing += s.stacks.add(w.tables.FindStack(sample.StackIndex()))
+		sharing += s.stacks.add(w.tables.Find(dictionary.Stacks, sample.StackIndex()))
 	}
 	return sharing
 }
@@ -107,7 +107,7 @@ func (w *work) staysEvent(sample pprofile.Sample) bool {
 func (w *work) identity(sample pprofile.Sample, stack int32) dictionary.SampleIdentity {
 	w.samples.key = append(w.samples.key[:0], int32(w.shapeAfter(sample)))
 	w.samples.key, _ = w.tables.AppendSet(w.samples.key, sample.AttributeIndices(), true)
-	return dictionary.SampleIdentity{Stack: stack, Link: w.tables.FindLink(sample.LinkIndex())}
+	return dictionary.SampleIdentity{Stack: stack, Link: w.tables.Find(dictionary.Links, sample.LinkIndex())}
 }
 
 // combine combines the samples of a profile with equal identity, and replaces their indices.
@@ -133,7 +133,7 @@ func (w *work) combine(profile pprofile.Profile) {
 			sample.Values().Append(0)
 		}
 		w.stats.DroppedAttributes += w.tables.CountDropped(sample.AttributeIndices())
-		if s.stacks.shared(w.tables.FindStack(sample.StackIndex())) && !w.keep(sample) {
+		if s.stacks.shared(w.tables.Find(dictionary.Stacks, sample.StackIndex())) && !w.keep(sample) {
 			return true
 		}
 		if w.tables.Renumbered() {
@@ -150,7 +150,7 @@ func (w *work) combine(profile pprofile.Profile) {
 // keep reports whether a sample stays. If it is neither the first of its identity nor stays an event, keep adds it to the first.
 func (w *work) keep(sample pprofile.Sample) bool {
 	s := &w.samples
-	id := w.identity(sample, w.tables.FindStack(sample.StackIndex()))
+	id := w.identity(sample, w.tables.Find(dictionary.Stacks, sample.StackIndex()))
 	number, added := s.identities.Index(id, s.key)
 	if !added && w.staysEvent(sample) {
 		return true

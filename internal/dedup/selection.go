@@ -65,7 +65,7 @@ func (s *selection) chooseEntry(t dictionary.Table, i int32) int32 {
 		s.err = s.checkAttribute(i)
 	}
 	s.add(dictionary.FieldBytes(dictionary.EntryBytes(s.source, t, int(i))), !c.hadBefore[i])
-	s.choose.Entry(s.source, t, int(i))
+	s.choose.Entries(s.source, t, int(i), int(i)+1, nil)
 	return i
 }
 

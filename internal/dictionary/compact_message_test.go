@@ -252,11 +252,11 @@ func TestLargeTables(t *testing.T) {
 	}
 	require.NoError(t, c.Number())
 	for i := range int32(distinct) {
-		if i+1 != broken && (c.FindStack(1+i) != 1+i || c.FindStack(1+i+distinct) != 1+i) {
-			t.Fatalf("stacks %d and %d became %d and %d", 1+i, 1+i+distinct, c.FindStack(1+i), c.FindStack(1+i+distinct))
+		if i+1 != broken && (c.Find(Stacks, 1+i) != 1+i || c.Find(Stacks, 1+i+distinct) != 1+i) {
+			t.Fatalf("stacks %d and %d became %d and %d", 1+i, 1+i+distinct, c.Find(Stacks, 1+i), c.Find(Stacks, 1+i+distinct))
 		}
 	}
-	assert.Equal(t, int32(broken+distinct), c.FindStack(broken+distinct))
+	assert.Equal(t, int32(broken+distinct), c.Find(Stacks, broken+distinct))
 	assert.Negative(t, c.tables[Locations].first[broken])
 	c.Apply()
 	assert.Equal(t, Lengths{

@@ -52,11 +52,8 @@ func (c *Compactor) CountDropped(list pcommon.Int32Slice) (n int) {
 	return n
 }
 
-// FindStack returns the representative of a stack. Equal stacks have the same representative.
-func (c *Compactor) FindStack(i int32) int32 { return c.tables[Stacks].first[i] }
-
-// FindLink returns the representative of a link.
-func (c *Compactor) FindLink(i int32) int32 { return c.tables[Links].first[i] }
+// Find returns the representative of an entry. Equal entries have the same representative.
+func (c *Compactor) Find(t Table, i int32) int32 { return c.tables[t].first[i] }
 
 // CheckStack returns the error of a stack whose index is valid, after Number.
 func (c *Compactor) CheckStack(i int32) error {

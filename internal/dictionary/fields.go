@@ -127,9 +127,6 @@ func (v *Visit) Sample(sample pprofile.Sample) {
 	v[Attributes].list(sample.AttributeIndices())
 }
 
-// Entry visits the indices of an entry of a table.
-func (v *Visit) Entry(d pprofile.ProfilesDictionary, t Table, i int) { v.Entries(d, t, i, i+1, nil) }
-
 // Entries visits the indices of the entries of a table from begin to end-1. If wanted is set, it chooses the entries.
 func (v *Visit) Entries(d pprofile.ProfilesDictionary, t Table, begin, end int, wanted []bool) {
 	switch t {
