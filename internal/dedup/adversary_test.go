@@ -50,7 +50,7 @@ func TestManyDistinctStrings(t *testing.T) {
 		}
 	})
 	d := pd.Dictionary()
-	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	samples := onlyProfile(pd).Samples()
 	for i := range n {
 		d.StringTable().Append("request-" + strconv.Itoa(i))
 		a := d.AttributeTable().AppendEmpty()
@@ -69,7 +69,7 @@ func TestDoublesThatAreEqual(t *testing.T) {
 			sample(0).Values().Append(1)
 		}
 	})
-	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	samples := onlyProfile(pd).Samples()
 	for i, f := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Float64frombits(0x7ff8dead00000000), 1, math.Inf(1)} {
 		a := pd.Dictionary().AttributeTable().AppendEmpty()
 		a.SetKeyStrindex(5)

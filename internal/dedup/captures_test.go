@@ -36,7 +36,7 @@ func TestCaptures(t *testing.T) {
 		pd, _, err := decoder.Decode(payload.Data, pprof.Source{})
 		require.NoError(t, err)
 		after := requireSameMeaning(t, payload.File, pd)
-		if profiles(after) == 1 {
+		if after.ProfileCount() == 1 {
 			assert.Equal(t, payload.DistinctStackAndLabels, after.SampleCount(), payload.File)
 		}
 		all = append(all, after)

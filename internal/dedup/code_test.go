@@ -37,7 +37,7 @@ func withCode(functions func(table pprofile.FunctionSlice), lines ...[2]int64) p
 // codeOf returns the lines of the last location of the sample: name, start line, line and column.
 func codeOf(pd pprofile.Profiles) (code []codeLine) {
 	d := pd.Dictionary()
-	stack := d.StackTable().At(int(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).StackIndex()))
+	stack := d.StackTable().At(int(onlyProfile(pd).Samples().At(0).StackIndex()))
 	indices := stack.LocationIndices()
 	for _, line := range d.LocationTable().At(int(indices.At(indices.Len() - 1))).Lines().All() {
 		f := d.FunctionTable().At(int(line.FunctionIndex()))

@@ -51,7 +51,7 @@ type said struct {
 
 func saidBy(pd pprofile.Profiles) (all []said) {
 	d := pd.Dictionary()
-	for _, sample := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().All() {
+	for _, sample := range onlyProfile(pd).Samples().All() {
 		s := said{link: sample.LinkIndex() != 0, attributes: map[string]string{}}
 		for _, i := range sample.AttributeIndices().All() {
 			a := d.AttributeTable().At(int(i))
@@ -137,7 +137,7 @@ func TestNewEntriesDoNotReplaceMissing(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, 1, stats.NamedFunctions)
 			assert.Equal(t, 1, stats.Invalid[dedup.IndexOutOfRange], name)
-			assert.Equal(t, 1, profiles(after), name)
+			assert.Equal(t, 1, after.ProfileCount(), name)
 		}
 	}
 }

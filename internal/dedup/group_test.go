@@ -113,12 +113,8 @@ func TestGroupKeepsSamples(t *testing.T) {
 }
 
 func idsOf(pd pprofile.Profiles) (ids []pprofile.ProfileID) {
-	for _, resource := range pd.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			for _, profile := range scope.Profiles().All() {
-				ids = append(ids, profile.ProfileID())
-			}
-		}
+	for profile := range walk.Profiles(pd) {
+		ids = append(ids, profile.ProfileID())
 	}
 	return ids
 }
@@ -295,7 +291,7 @@ func TestGroupIgnoresIndexZero(t *testing.T) {
 	pd := processes("java", "node")
 	d := pd.Dictionary()
 	d.AttributeTable().At(d.AttributeTable().Len() - 2).CopyTo(d.AttributeTable().At(0))
-	for _, sample := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().All() {
+	for _, sample := range onlyProfile(pd).Samples().All() {
 		sample.AttributeIndices().RemoveIf(func(i int32) bool { return int(i) == d.AttributeTable().Len()-2 })
 		sample.AttributeIndices().Append(0)
 	}
@@ -339,7 +335,7 @@ func TestGroupLeaves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pd := processes("java")
-			change(pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0))
+			change(pd.Dictionary(), onlyProfile(pd).Samples().At(0))
 			before := clone(pd)
 			group(pd, "process.executable.name")
 			assert.Equal(t, before, pd)

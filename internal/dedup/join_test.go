@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
@@ -66,7 +67,7 @@ func TestJoinKeepsSendersApart(t *testing.T) {
 				assert.Equal(t, 1, stats.Invalid[dedup.IndexOutOfRange])
 				service, _ := after.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
 				assert.Equal(t, "secret.func", service.Str())
-				assert.Equal(t, 1, profiles(after))
+				assert.Equal(t, 1, after.ProfileCount())
 			}
 		})
 	}
@@ -124,13 +125,9 @@ func TestUnusedEnds(t *testing.T) {
 
 // repeatSample appends the first sample of each profile to the profile.
 func repeatSample(pd pprofile.Profiles) {
-	for _, resource := range pd.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			for _, profile := range scope.Profiles().All() {
-				if samples := profile.Samples(); samples.Len() > 0 {
-					samples.At(0).CopyTo(samples.AppendEmpty())
-				}
-			}
+	for profile := range walk.Profiles(pd) {
+		if samples := profile.Samples(); samples.Len() > 0 {
+			samples.At(0).CopyTo(samples.AppendEmpty())
 		}
 	}
 }

@@ -62,7 +62,7 @@ type row struct {
 }
 
 func rows(pd pprofile.Profiles) (result []row) {
-	for _, sample := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().All() {
+	for _, sample := range onlyProfile(pd).Samples().All() {
 		result = append(result, row{
 			append([]int64(nil), sample.Values().AsRaw()...),
 			append([]uint64(nil), sample.TimestampsUnixNano().AsRaw()...),
@@ -116,7 +116,7 @@ func TestShapes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			pd := message()
 			if tt.period > 0 {
-				profile := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+				profile := onlyProfile(pd)
 				profile.SampleType().CopyTo(profile.PeriodType())
 				profile.SetPeriod(tt.period)
 			}

@@ -64,7 +64,7 @@ func shared(nameBytes, n int) pprofile.Profiles {
 	d := pd.Dictionary()
 	d.StringTable().Append(strings.Repeat("x", nameBytes))
 	d.FunctionTable().AppendEmpty().SetNameStrindex(int32(d.StringTable().Len() - 1))
-	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	samples := onlyProfile(pd).Samples()
 	for i := range n {
 		location := d.LocationTable().AppendEmpty()
 		location.SetAddress(uint64(i + 1))
@@ -102,7 +102,7 @@ func TestSplitOfSharedStack(t *testing.T) {
 	})
 	d := pd.Dictionary()
 	stack := d.StackTable().AppendEmpty().LocationIndices()
-	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	samples := onlyProfile(pd).Samples()
 	for i := range n {
 		d.LocationTable().AppendEmpty().SetAddress(uint64(i + 1))
 		stack.Append(int32(d.LocationTable().Len() - 1))

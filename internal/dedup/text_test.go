@@ -113,7 +113,7 @@ func TestMendedTextsMeet(t *testing.T) {
 	after, stats := deduplicate(t, pd)
 	assert.Zero(t, stats.Invalid)
 	assert.Equal(t, 5, stats.MendedTexts)
-	assert.Equal(t, 1, profiles(after))
+	assert.Equal(t, 1, after.ProfileCount())
 	assert.Equal(t, map[string]string{"b\uFFFD.2": "1", "b\uFFFD.3": "eu", "b\uFFFD": "2"}, attributesOfSample(after, 0))
 	function := after.Dictionary().FunctionTable().At(1)
 	assert.Equal(t, function.NameStrindex(), function.FilenameStrindex())
@@ -190,12 +190,12 @@ func TestKeysOfContainersStandOnce(t *testing.T) {
 			after, stats := deduplicate(t, message("one"))
 			assert.True(t, stats.Changed)
 			assert.Zero(t, stats.Invalid)
-			assert.Equal(t, 2, profiles(after))
+			assert.Equal(t, 2, after.ProfileCount())
 			requireCanonical(t, after)
 
 			after, stats = deduplicate(t, message("two"))
 			assert.Equal(t, 1, stats.Invalid[dedup.DuplicateKey])
-			assert.Equal(t, 1, profiles(after))
+			assert.Equal(t, 1, after.ProfileCount())
 			requireCanonical(t, after)
 
 			_, _, err := dedup.New(dedup.Options{OnInvalid: dedup.Reject}).Deduplicate(message("two"))

@@ -157,14 +157,12 @@ func (s *sink) totals() map[string]int64 { return totals(s.taken()...) }
 func totals(messages ...pprofile.Profiles) map[string]int64 {
 	sums := map[string]int64{}
 	for _, pd := range messages {
-		for _, resource := range pd.ResourceProfiles().All() {
+		for resource, scope := range walk.Scopes(pd) {
 			service, _ := resource.Resource().Attributes().Get("service.name")
-			for _, scope := range resource.ScopeProfiles().All() {
-				for _, p := range scope.Profiles().All() {
-					for _, sample := range p.Samples().All() {
-						for _, value := range sample.Values().All() {
-							sums[fmt.Sprintf("%s/%d", service.Str(), p.ProfileID()[0])] += value
-						}
+			for _, p := range scope.Profiles().All() {
+				for _, sample := range p.Samples().All() {
+					for _, value := range sample.Values().All() {
+						sums[fmt.Sprintf("%s/%d", service.Str(), p.ProfileID()[0])] += value
 					}
 				}
 			}
