@@ -32,11 +32,9 @@ func TestBatchIsFlushedAfterTimeout(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
 			time.Sleep(100 * time.Millisecond)
 		}
-		time.Sleep(500*time.Millisecond - 1)
-		synctest.Wait()
+		pass(500*time.Millisecond - 1)
 		assert.Empty(t, next.taken(), "the first message waits for a second")
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
+		pass(time.Nanosecond)
 		require.Len(t, next.taken(), 1)
 		requireCanonical(t, next.taken()[0])
 		assert.Equal(t, 5, next.taken()[0].ProfileCount())
@@ -44,8 +42,7 @@ func TestBatchIsFlushedAfterTimeout(t *testing.T) {
 		assert.Equal(t, 5, next.taken()[0].Dictionary().StringTable().Len(), "each symbol of all five messages occurs once")
 
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
-		time.Sleep(time.Second)
-		synctest.Wait()
+		pass(time.Second)
 		assert.Len(t, next.taken(), 2, "the next batch has its own timeout")
 	})
 }
@@ -114,8 +111,7 @@ func TestTenantsAreNotJoined(t *testing.T) {
 				require.NoError(t, f.ConsumeProfiles(ctx, upload(fmt.Sprintf("service-%d", i), round+1, 1)))
 			}
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
+		pass(time.Second)
 		require.Len(t, next.taken(), len(clients))
 		for i, pd := range next.taken() {
 			require.Equal(t, 1, pd.ResourceProfiles().Len())
@@ -141,8 +137,7 @@ func TestBatchHasItsOwnContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 		require.NoError(t, f.ConsumeProfiles(from(ctx, "x-tenant", "a"), upload("checkout", 1, 1)))
 		cancel()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		pass(time.Second)
 		require.Len(t, next.contexts(), 1)
 		assert.NoError(t, next.contexts()[0].Err())
 		assert.Nil(t, next.contexts()[0].Value(key{}))
@@ -241,11 +236,9 @@ func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 		}}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		time.Sleep(time.Second)
-		synctest.Wait()
+		pass(time.Second)
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
 		assert.Len(t, next.taken(), 1)
 	})
@@ -266,8 +259,7 @@ func TestSlowConsumerGetsLargerBatches(t *testing.T) {
 		}
 		synctest.Wait()
 		assert.Equal(t, most, next.calls())
-		time.Sleep(5 * time.Minute)
-		synctest.Wait()
+		pass(5 * time.Minute)
 		assert.Equal(t, most+1, next.calls(), "the other messages were in one batch")
 		assert.Len(t, next.totals(), 50)
 	})

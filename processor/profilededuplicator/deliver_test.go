@@ -6,7 +6,6 @@ package profilededuplicator
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -54,8 +53,7 @@ func TestRefusedBatchIsRetried(t *testing.T) {
 		next := &sink{answer: refuse(4, errNotNow)}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.RetryConfig.MaxInterval = 2 * time.Second }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		assert.Equal(t, []time.Duration{
 			time.Second, 1500 * time.Millisecond, 2 * time.Second, 2 * time.Second,
 		}, next.intervals())
@@ -83,8 +81,7 @@ func TestBatchIsGivenUp(t *testing.T) {
 				next := &sink{answer: refuse(test.calls, test.err)}
 				f := start(t, next, batchOf(test.change))
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2)))
-				time.Sleep(time.Minute)
-				synctest.Wait()
+				pass(time.Minute)
 				assert.Equal(t, test.calls, next.calls())
 				assert.Equal(t, []any{test.reason}, f.lost())
 				entry := f.logs.FilterMessageSnippet("Lost profiles").All()[0].ContextMap()
@@ -92,8 +89,7 @@ func TestBatchIsGivenUp(t *testing.T) {
 				assert.EqualValues(t, 2, entry["samples"])
 
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
-				time.Sleep(time.Second)
-				synctest.Wait()
+				pass(time.Second)
 				assert.Equal(t, map[string]int64{"checkout/2": 1}, next.totals(), "the next batch is delivered")
 				memory, tenants := f.Profiles.(*deduplicator).batching.batches.usage()
 				assert.Zero(t, memory, "a lost batch is not held")
@@ -114,8 +110,7 @@ func TestPartsAreRetriedSeparately(t *testing.T) {
 		}}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 4, 8, 16, 32)))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		assert.Equal(t, 4, next.calls())
 		sum := int64(0)
 		for _, value := range next.totals() {
@@ -147,8 +142,7 @@ func TestOnlyTheRefusedRestIsRetried(t *testing.T) {
 		f := start(t, next, batchOf(nil))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 2)))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, next.totals())
 	})
 }
@@ -165,8 +159,7 @@ func TestRetriedMessageIsComplete(t *testing.T) {
 		}}
 		f := start(t, next, batchOf(nil))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
 	})
 }
@@ -181,8 +174,7 @@ func TestLossOfAChangedMessage(t *testing.T) {
 		}}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.RetryConfig.Enabled = false }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2)))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		entry := f.logs.FilterMessageSnippet("Lost profiles").All()[0].ContextMap()
 		assert.EqualValues(t, 1, entry["profiles"])
 		assert.EqualValues(t, 2, entry["samples"])
@@ -197,8 +189,7 @@ func TestShutdownEndsRetries(t *testing.T) {
 			cfg.RetryConfig.MaxElapsedTime = 0
 		}))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		time.Sleep(100 * time.Second)
-		synctest.Wait()
+		pass(100 * time.Second)
 		calls := next.calls()
 		begin := time.Now()
 		require.NoError(t, f.Shutdown(t.Context()))
@@ -227,8 +218,7 @@ func TestPartOfOneConsumerIsNotTheRest(t *testing.T) {
 			f := start(t, next, batchOf(nil))
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 2)))
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			pass(time.Minute)
 			assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, next.totals())
 			assert.Empty(t, f.lost())
 		}

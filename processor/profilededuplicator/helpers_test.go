@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -263,6 +264,12 @@ func repeatedOf(change func(*Config)) func(*Config) {
 			change(cfg)
 		}
 	}
+}
+
+// pass advances the time by d and waits until all goroutines are blocked.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 func from(ctx context.Context, key, value string) context.Context {

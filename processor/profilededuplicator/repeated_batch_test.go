@@ -6,7 +6,6 @@ package profilededuplicator
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -17,12 +16,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
-
-// pass advances the time by d and waits until all goroutines are blocked.
-func pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
 
 // After a sender has got a successful answer for a held profile, a second copy of the profile gets one as well.
 func TestHeldIsAccepted(t *testing.T) {
