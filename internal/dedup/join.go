@@ -17,13 +17,13 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	if len(messages) == 0 {
 		return pprofile.NewProfiles()
 	}
-	joined := ownCopy(messages[0])
+	joined := OwnCopy(messages[0])
 	if len(messages) > 1 {
 		shift(joined, dictionary.Lengths{}) // An index out of range must not become one of an entry of the next message.
 	}
 	ensureCapacity(joined, messages)
 	for _, message := range messages[1:] {
-		message = ownCopy(message)
+		message = OwnCopy(message)
 		shift(message, dictionary.LengthsOf(joined.Dictionary()))
 		dictionary.MoveEntries(joined.Dictionary(), message.Dictionary())
 		message.ResourceProfiles().MoveAndAppendTo(joined.ResourceProfiles())
@@ -31,8 +31,8 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	return joined
 }
 
-// ownCopy returns a message, or a copy of it if it is read-only.
-func ownCopy(pd pprofile.Profiles) pprofile.Profiles {
+// OwnCopy returns a message, or a copy of it if it is read-only.
+func OwnCopy(pd pprofile.Profiles) pprofile.Profiles {
 	if !pd.IsReadOnly() {
 		return pd
 	}

@@ -13,13 +13,14 @@ import (
 // messages in order, each with only the entries that it needs. SplitResources creates one at a time, and stops if take
 // returns false.
 //
-// pd need not be canonical. A reference to an entry that does not exist is an error, before take is called. pd must not be read-only.
-// Unless there is only one group, its content is moved, and it must not be used any more.
+// pd need not be canonical. A reference to an entry that does not exist is an error, before take is called. Unless there is only one
+// group, the content of pd is moved, and it must not be used any more. If pd is read-only, its content is copied.
 func SplitResources(pd pprofile.Profiles, groups []int, n int, take func(group int, part pprofile.Profiles) bool) error {
 	if n <= 1 {
 		take(0, pd)
 		return nil
 	}
+	pd = OwnCopy(pd)
 	s := newSelection(pd.Dictionary())
 	begin := s.mark()
 	members := make([][]int, n)

@@ -60,11 +60,6 @@ func (c *metadataConsumer) ConsumeProfiles(ctx context.Context, pd pprofile.Prof
 		return consumererror.NewPermanent(fmt.Errorf(
 			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", c.keys, len(values), maxParts))
 	}
-	if pd.IsReadOnly() {
-		own := pprofile.NewProfiles()
-		pd.CopyTo(own)
-		pd = own
-	}
 	d := delivery{parts: len(values)}
 	err := dedup.SplitResources(pd, groups, len(values), func(i int, part pprofile.Profiles) bool {
 		return d.add(c.next.ConsumeProfiles(c.withMetadata(ctx, values[i]), part))

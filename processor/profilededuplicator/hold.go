@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 
+	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/otlpstatus"
@@ -63,7 +64,7 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 	if cfg.WaitForResult {
 		result = make(chan error, 1)
 	}
-	pd := ownCopy(m.profiles)
+	pd := dedup.OwnCopy(m.profiles)
 	pref.RefProfiles(pd)
 	reservation := m.reservation.Split(memory.MessageFactor * held)
 	if !cfg.WaitForResult {

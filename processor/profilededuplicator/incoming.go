@@ -71,7 +71,7 @@ func (d *deduplicator) group(ctx context.Context, m *incoming) error {
 		return err
 	}
 	if m.profiles.IsReadOnly() {
-		m.profiles = ownCopy(m.profiles)
+		m.profiles = dedup.OwnCopy(m.profiles)
 		plan = dedup.PlanGroups(m.profiles, d.groupKeys)
 	}
 	plan.Apply()

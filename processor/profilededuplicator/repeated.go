@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
@@ -31,7 +32,7 @@ func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err er
 		}
 	}
 	if dropped > 0 {
-		m.profiles = ownCopy(m.profiles)
+		m.profiles = dedup.OwnCopy(m.profiles)
 		remove(m.profiles, repeated)
 	}
 	return dropped, nil
@@ -74,14 +75,4 @@ func remove(pd pprofile.Profiles, repeated []bool) {
 		})
 		return resource.ScopeProfiles().Len() == 0
 	})
-}
-
-// ownCopy returns pd, or a copy if pd is read-only.
-func ownCopy(pd pprofile.Profiles) pprofile.Profiles {
-	if !pd.IsReadOnly() {
-		return pd
-	}
-	own := pprofile.NewProfiles()
-	pd.CopyTo(own)
-	return own
 }
