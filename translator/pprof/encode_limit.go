@@ -40,7 +40,11 @@ func (t *encoding) fits(bytes int) error {
 // encodes them to find their sizes, up to the limit, unless a rough bound shows that they fit. A pprof that does not fit on
 // its own gets its error later, without the others.
 func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err error) {
-	if most, pprofs := t.mostBytes(resource); pprofs == 1 || int64(t.written)+most <= int64(t.opts.PprofBytes) {
+	pprofs := 0
+	for _, scope := range resource.ScopeProfiles().All() {
+		pprofs += mostPprofs(scope)
+	}
+	if pprofs <= 1 || int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
 		return nil
 	}
 	if err := t.checkWaste(); err != nil {
@@ -73,21 +77,24 @@ const (
 	originalFactor = 16
 )
 
-// mostBytes returns a rough upper bound of the pprofs of a resource, and of their number. Each has at most all entries of the
-// dictionary.
-func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64, pprofs int) {
+// mostPprofs returns an upper bound of the number of pprofs of a scope: a single upload is one.
+func mostPprofs(scope pprofile.ScopeProfiles) int {
+	n := scope.Profiles().Len()
+	if _, one := originalOrder(scope.Scope(), n); one {
+		return 1
+	}
+	return n
+}
+
+// mostBytes returns a rough upper bound of the pprofs of a resource. Each has at most all entries of the dictionary.
+func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
 	if t.tableBytes == 0 {
 		t.tableBytes, _ = dictionary.Bytes(t.importer.source)
 	}
 	tables := maxHeaderBytes + tableFactor*(t.tableBytes+dictionary.MapMemory(resource.Resource().Attributes()))
 	for _, scope := range resource.ScopeProfiles().All() {
 		profiles := scope.Profiles()
-		n := profiles.Len()
-		if _, one := originalOrder(scope.Scope(), n); one {
-			n = 1
-		}
-		pprofs += n
-		bytes += int64(n) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
+		bytes += int64(mostPprofs(scope)) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
 		for _, profile := range profiles.All() {
 			bytes += originalFactor * int64(profile.OriginalPayload().Len())
 			for _, sample := range profile.Samples().All() {
@@ -95,7 +102,7 @@ func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64, p
 			}
 		}
 	}
-	return bytes, pprofs
+	return bytes
 }
 
 // mostSampleBytes returns an upper bound of the samples that a sample becomes, with this many values each.
