@@ -172,3 +172,22 @@ func TestTypeWithColons(t *testing.T) {
 	s.post(t, made(t, time.Now(), []string{"samples", "12:30:00"}, 1, 7), map[string]any{"service.name": "s"})
 	assert.Equal(t, int64(7), s.functions(t, selecting("process_cpu:12:30:00:count::", "{}")).Total)
 }
+
+// The IDs of traces and spans select their samples, in any case.
+func TestServerIDs(t *testing.T) {
+	const trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+	s := newServing(t, nil)
+	p := deliverytest.Parsed(t, labelled(t, 1))
+	p.Sample[0].Label = map[string][]string{"trace_id": {trace}}
+	p.Sample[1].Label = map[string][]string{"trace_id": {trace}, "span_id": {span}}
+	s.post(t, written(t, p), map[string]any{"service.name": "s"})
+	for query, want := range map[string]int64{
+		"trace_id=" + trace: 11, "span_id=" + strings.ToUpper(span): 10, "trace_id=" + trace + "&span_id=" + span: 10, "trace_id=": 111,
+	} {
+		response, body := s.get(t, "/profiles/s/samples?"+query)
+		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", query, body)
+		assert.Equal(t, []int64{want}, totals(t, body), query)
+	}
+	response, _ := s.get(t, "/profiles/s/samples?trace_id="+strings.Repeat("0", 31)+"1")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+}
