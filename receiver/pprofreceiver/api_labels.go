@@ -61,6 +61,8 @@ func labelsTooLarge(format string, args ...any) error {
 // validText returns text with invalid UTF-8 replaced by U+FFFD: OTLP requires UTF-8.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
+const attributeServiceName = "service.name"
+
 // pyroscopeNames maps labels of Pyroscope to the attributes of the semantic conventions.
 var pyroscopeNames = map[string]string{"service_name": attributeServiceName}
 

@@ -6,8 +6,12 @@ package pprofreceiver
 import (
 	"unsafe"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
+
+type fieldNumber = protowire.Number
 
 // series is a list of profiles with the same labels. Clients push several in one message: Pyroscope's PushRequest or Parca's
 // WriteRawRequest, in protobuf or JSON. Both are parsed in place and under limits. Unknown fields are skipped.

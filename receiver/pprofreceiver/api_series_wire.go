@@ -9,8 +9,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-type fieldNumber = protowire.Number
-
 // The field numbers that both messages share:
 //
 //	message Series    { repeated Label labels = 1; repeated RawSample samples = 2; }  // PushRequest

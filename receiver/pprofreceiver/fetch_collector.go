@@ -141,3 +141,13 @@ func (c *collector) remember(t *tracker) error {
 	t.remembered, t.sum = counters, &c.remembered
 	return nil
 }
+
+// isAboutContent reports whether the content of the file caused the error, and not reading it or the next consumer.
+func isAboutContent(err error) bool {
+	switch classOf(err) {
+	case malformed, notPprof, unknownFormat, tooLarge, consumerRejected:
+		return true
+	default:
+		return false
+	}
+}

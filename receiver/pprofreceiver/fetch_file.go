@@ -119,16 +119,6 @@ func (f *files) process(ctx context.Context, path string) error {
 	return nil
 }
 
-// isAboutContent reports whether the content of the file caused the error, and not reading it or the next consumer.
-func isAboutContent(err error) bool {
-	switch classOf(err) {
-	case malformed, notPprof, unknownFormat, tooLarge, consumerRejected:
-		return true
-	default:
-		return false
-	}
-}
-
 // errChanging says that a file changed while it was read.
 var errChanging = errors.New("the file is changing")
 

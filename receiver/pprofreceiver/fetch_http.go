@@ -21,8 +21,6 @@ import (
 )
 
 const (
-	// fetchTimeout is the default timeout of an answer, in addition to the seconds for which the target is to profile.
-	fetchTimeout = 30 * time.Second
 	// maxQuoted is how much of a text an error quotes that is no profile.
 	maxQuoted = 200
 	// maxType is how much of a Content-Type an error has.

@@ -15,6 +15,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/discovery"
 )
 
+// fetchTimeout is the default timeout of an answer, in addition to the seconds for which the target is to profile.
+const fetchTimeout = 30 * time.Second
+
 // job is one profile of one target. It does not change.
 type job struct {
 	// key has the name of the profile and target. Jobs with equal keys would fetch the same profile.

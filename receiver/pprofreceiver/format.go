@@ -5,7 +5,6 @@ package pprofreceiver
 
 import (
 	"sync"
-	"time"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
@@ -41,17 +40,6 @@ func newFormats(options pprof.DecodeOptions, keepGeneratedNames bool, logger *za
 		textOptions: text.Options{Limits: options.Limits, KeepGeneratedNames: keepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload},
 		limit:       options.Limits.InflatedBytes,
 	}
-}
-
-// jfr returns the format of a recording of JDK Flight Recorder, from the JDK or a profiler, optionally in a container. The recording
-// determines the names of the profiles. labels is the labels snapshot of Pyroscope's agents, or nil. period is the time between two
-// samples for a recording that does not have it. 0 means unknown.
-func (f *formats) jfr(labels []byte, period time.Duration) payloadFormat {
-	return f.container(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-		profiles, stats, err := f.recordings.Decode(payload, jfr.Source{Source: source, Labels: labels, Period: period})
-		f.skipped.log(stats.Skipped)
-		return profiles, stats.DecodeStats, err
-	}, suffixJFR)
 }
 
 // maxSkippedTypes is the maximum number of types of events that are logged.

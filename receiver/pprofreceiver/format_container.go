@@ -9,12 +9,14 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/pierrec/lz4/v4"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -38,6 +40,17 @@ const (
 	// zipDecoderBytes is the memory of the zip decompressor.
 	zipDecoderBytes = 64 << 10
 )
+
+// jfr returns the format of a recording of JDK Flight Recorder, from the JDK or a profiler, optionally in a container. The recording
+// determines the names of the profiles. labels is the labels snapshot of Pyroscope's agents, or nil. period is the time between two
+// samples for a recording that does not have it. 0 means unknown.
+func (f *formats) jfr(labels []byte, period time.Duration) payloadFormat {
+	return f.container(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+		profiles, stats, err := f.recordings.Decode(payload, jfr.Source{Source: source, Labels: labels, Period: period})
+		f.skipped.log(stats.Skipped)
+		return profiles, stats.DecodeStats, err
+	}, suffixJFR)
+}
 
 // container returns a format whose payloads can be in a container. suffix is the end of the name of the only file in a zip that is read.
 func (f *formats) container(content payloadFormat, suffix string) payloadFormat {

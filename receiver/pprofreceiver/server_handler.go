@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/collector/client"
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/connections"
@@ -212,4 +213,16 @@ func (s *server) refuseUnauthenticated(w http.ResponseWriter, r *http.Request, t
 		one = s.unknown
 	}
 	s.refuse(w, r, one, newRefusal(notAllowed, "%s", text))
+}
+
+// withTenant adds the tenant of a request to the client metadata, for processors and exporters that separate tenants.
+// With include_metadata it is there already.
+func (s *server) withTenant(ctx context.Context, r *http.Request) context.Context {
+	tenant := r.Header.Values(tenantHeader)
+	if len(tenant) == 0 || s.cfg.HTTP.IncludeMetadata {
+		return ctx
+	}
+	info := client.FromContext(ctx)
+	info.Metadata = client.NewMetadata(map[string][]string{tenantHeader: tenant})
+	return client.NewContext(ctx, info)
 }

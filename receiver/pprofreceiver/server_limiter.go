@@ -145,15 +145,3 @@ func authenticated(r *http.Request) string {
 	}
 	return r.Header.Get("Authorization")
 }
-
-// withTenant adds the tenant of a request to the client metadata, for processors and exporters that separate tenants.
-// With include_metadata it is there already.
-func (s *server) withTenant(ctx context.Context, r *http.Request) context.Context {
-	tenant := r.Header.Values(tenantHeader)
-	if len(tenant) == 0 || s.cfg.HTTP.IncludeMetadata {
-		return ctx
-	}
-	info := client.FromContext(ctx)
-	info.Metadata = client.NewMetadata(map[string][]string{tenantHeader: tenant})
-	return client.NewContext(ctx, info)
-}

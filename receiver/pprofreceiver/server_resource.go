@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	attributeServiceName = "service.name"
-
 	queryResourcePrefix = "resource."
 	queryServiceName    = "service.name"
 	queryProfileName    = "profile.name"
