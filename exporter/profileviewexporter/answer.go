@@ -4,8 +4,6 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,31 +12,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// call is a request to a page or to Pyroscope's API.
-type call struct {
-	*pages
-	tenant string
-	// work counts the memory of the request. What it has in use stays until the answer is written.
-	work *meter.Meter
-}
-
-// visit is a request to a page.
-type visit struct {
-	call
-	request *http.Request
-	// values are the parameters of the URL, and header is that of the answer.
-	values url.Values
-	header http.Header
-	// written is called once the answer is written. It can be nil.
-	written func()
-}
-
-// answer returns the body of an answer, and sets its headers.
-type answer func(v *visit) ([]byte, error)
+// pagePolicy is the Content-Security-Policy of all pages: scripts and styles are files of this server.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; " +
+	"form-action 'self'; frame-ancestors 'none'"
 
 // handle writes an answer, or an error in the form that go tool pprof shows.
 func (p *pages) handle(answer answer) http.Handler {
@@ -78,23 +57,6 @@ func (v *visit) answer(w http.ResponseWriter, answer answer) (err error) {
 		v.written()
 	}
 	return err
-}
-
-// working returns an answer for which a request works. It refuses other parameters than the known ones, since the answer would not be what
-// the client asked for. Writing the answer is outside of the limit of concurrent requests, since a client can be slow.
-func working(known []string, answer answer) answer {
-	return func(v *visit) ([]byte, error) {
-		if err := checkParameters(v.values, known); err != nil {
-			return nil, err
-		}
-		work, end, err := v.begin(v.request)
-		if err != nil {
-			return nil, err
-		}
-		defer end()
-		v.work = work
-		return answer(v)
-	}
 }
 
 // answerLevel is the gzip level of answers. It is the fastest, since the client waits.
@@ -145,24 +107,3 @@ func takesGzip(r *http.Request) bool {
 
 // errNotModified says that the client has the answer already.
 var errNotModified = errors.New("the client has the answer already")
-
-// unlessKnown returns [errNotModified] if the client has the answer already. The answer depends on the profiles and the URL.
-func (v *visit) unlessKnown(sides ...*selection) error {
-	digest := sha256.New()
-	_, _ = digest.Write(v.start[:])
-	_, _ = digest.Write([]byte(v.request.URL.RequestURI() + "\x00"))
-	for _, s := range sides {
-		for _, one := range s.profiles {
-			_, _ = fmt.Fprintf(digest, "%d,", one.Sequence)
-		}
-		_, _ = digest.Write([]byte{0})
-	}
-	tag := `"` + hex.EncodeToString(digest.Sum(nil)[:16]) + `"`
-	v.header.Set("ETag", tag)
-	for candidate := range strings.SplitSeq(v.request.Header.Get("If-None-Match"), ",") {
-		if strings.TrimPrefix(strings.TrimSpace(candidate), "W/") == tag {
-			return errNotModified
-		}
-	}
-	return nil
-}

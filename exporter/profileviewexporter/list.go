@@ -8,12 +8,6 @@ import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/sto
 // seriesPerAnswer limits the series in one answer.
 const seriesPerAnswer = 2000
 
-// These parameters name the series before the first series of an answer.
-const (
-	afterServiceParameter = "after_service"
-	afterTypeParameter    = "after_type"
-)
-
 // The memory to list a series: a fixed part, and a multiple of the length of its names and of the query, which are escaped in links.
 const (
 	seriesBytes = 4 << 10

@@ -16,10 +16,6 @@ import (
 //go:embed page/index.html page/*.css page/*.js page/*.svg
 var pageFiles embed.FS
 
-// pagePolicy is the Content-Security-Policy of all pages: scripts and styles are files of this server.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; " +
-	"form-action 'self'; frame-ancestors 'none'"
-
 // file answers with a file of the page.
 func (v *visit) file() ([]byte, error) {
 	name := cmp.Or(v.request.PathValue("name"), "index.html")

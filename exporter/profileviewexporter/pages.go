@@ -4,12 +4,13 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"crypto/rand"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // pages serves the HTTP requests.
@@ -31,40 +32,6 @@ type pages struct {
 	now      func() time.Time
 }
 
-func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
-	p := &pages{
-		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait, now: time.Now,
-		working: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
-	}
-	_, _ = rand.Read(p.start[:]) // never fails
-	return p
-}
-
-// handler returns the routes. No request opens a file or starts a program, and only scrapers keep state.
-func (p *pages) handler() http.Handler {
-	mux := http.NewServeMux()
-	for path, answer := range map[string]answer{
-		"/{$}":                       (*visit).file,
-		"/static/{name}":             (*visit).file,
-		"/info":                      (*visit).info,
-		"/profiles":                  working(listParameters, (*visit).list),
-		"/profiles/{service}/{type}": working(profileParameters, (*visit).profile),
-		"/pgo/{service}":             working(pgoParameters, (*visit).pgo),
-		"/functions":                 working(functionsParameters, (*visit).functions),
-		"/download/{format}":         working(selectionParameters, (*visit).download),
-		"/plain":                     working(plainListParameters, (*visit).plainList),
-		"/plain/functions":           working(selectionParameters, (*visit).plainFunctions),
-	} {
-		mux.Handle("GET "+path, p.handle(answer))
-	}
-	p.handleAPI(mux)
-	handler := http.Handler(mux)
-	if p.cfg.PathPrefix != "" {
-		handler = http.StripPrefix(p.cfg.PathPrefix, mux)
-	}
-	return p.admitted(handler)
-}
-
 // tenant returns the tenant whose profiles a request sees.
 func (p *pages) tenant(header http.Header) string {
 	if p.cfg.Tenant.MetadataKey != "" {
@@ -74,3 +41,25 @@ func (p *pages) tenant(header http.Header) string {
 	}
 	return p.cfg.Tenant.Default
 }
+
+// call is a request to a page or to Pyroscope's API.
+type call struct {
+	*pages
+	tenant string
+	// work counts the memory of the request. What it has in use stays until the answer is written.
+	work *meter.Meter
+}
+
+// visit is a request to a page.
+type visit struct {
+	call
+	request *http.Request
+	// values are the parameters of the URL, and header is that of the answer.
+	values url.Values
+	header http.Header
+	// written is called once the answer is written. It can be nil.
+	written func()
+}
+
+// answer returns the body of an answer, and sets its headers.
+type answer func(v *visit) ([]byte, error)

@@ -29,6 +29,13 @@ const (
 	typeParameter     = "type"
 	queryParameter    = "query"
 	functionParameter = "function"
+	// depthParameter changes the default number of frames of a profile for go build.
+	depthParameter = "depth"
+	// scraperParameter names a scraper, which receives each profile once.
+	scraperParameter = "scraper"
+	// These name the series before the first series of an answer.
+	afterServiceParameter = "after_service"
+	afterTypeParameter    = "after_type"
 	// basePrefix is the prefix of the parameters of the other side of a comparison.
 	basePrefix = "base_"
 	// allTimes is a value of from and until.

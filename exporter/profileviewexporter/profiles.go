@@ -23,10 +23,8 @@ const (
 	// its callee.
 	defaultDepth = 5
 	maxDepth     = 1000
-	// depthParameter changes that number.
-	depthParameter = "depth"
-	pgoName        = "default.pgo"
-	profileName    = "profile.pb.gz"
+	pgoName      = "default.pgo"
+	profileName  = "profile.pb.gz"
 )
 
 // pgo answers with a profile for go build -pgo.

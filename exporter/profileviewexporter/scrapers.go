@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// scraperParameter names a scraper, which receives each profile once.
-	scraperParameter = "scraper"
 	// maxScrapers limits the number of scrapers. Each is remembered for scraperMemory after its last fetch.
 	maxScrapers   = 1000
 	scraperMemory = 24 * time.Hour

@@ -11,6 +11,9 @@ import (
 // rootName is the name of the root.
 const rootName = "total"
 
+// otherName is the name of the nodes for what is not drawn.
+const otherName = "other"
+
 // tree has a node for each stack of function names, with the values of one or two sides.
 type tree struct {
 	// names are the names of functions. Name 0 is that of the root.

@@ -11,9 +11,6 @@ import (
 // mostNodes is the most nodes that a drawing can have.
 const mostNodes = 128 << 10
 
-// otherName is the name of the nodes for what is not drawn.
-const otherName = "other"
-
 // graph is a drawing of a tree: the nodes of each level, from left to right.
 type graph struct {
 	names  []string

@@ -4,34 +4,15 @@
 package jfr
 
 import (
-	"errors"
-	"fmt"
-
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
-	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // The classes of errors of [Decoder.Decode], for errors.Is. Both are permanent: the same recording never succeeds.
-var (
-	// ErrMalformed says that the recording violates the format.
-	ErrMalformed = errors.New("malformed JFR recording")
-	// ErrTooLarge says that the recording exceeds a limit.
-	ErrTooLarge = errors.New("JFR recording exceeds a limit")
-)
-
-func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
-}
-
-func tooLarge(what string, got, limit int) error {
-	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
-}
-
 // Decoder translates recordings to OTLP profiles. It is safe for concurrent use.
 type Decoder struct {
 	opts   Options
@@ -87,10 +68,4 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 		return pprofile.Profiles{}, err
 	}
 	return t.write(payload)
-}
-
-// inflate returns the decompressed payload or labels, and the size for the statistics. what names them in errors.
-func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) (plain []byte, size int, err error) {
-	named := inflate.Payload{Name: what, Malformed: ErrMalformed, TooLarge: ErrTooLarge}
-	return named.Open(buffer, payload, t.opts.Limits.InflatedBytes, &t.meter)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 	"github.com/otelpprof/otelpprof/translator/internal/message"
 )
@@ -126,3 +127,9 @@ const (
 	messageBytes = 2 << 10
 	profileBytes = 1 << 10
 )
+
+// inflate returns the decompressed payload or labels, and the size for the statistics. what names them in errors.
+func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) (plain []byte, size int, err error) {
+	named := inflate.Payload{Name: what, Malformed: ErrMalformed, TooLarge: ErrTooLarge}
+	return named.Open(buffer, payload, t.opts.Limits.InflatedBytes, &t.meter)
+}
