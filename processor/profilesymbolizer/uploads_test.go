@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,12 +48,9 @@ func configWithUploads(t *testing.T, directory string) (*Config, string) {
 }
 
 // parcaCall makes a call of Parca's service over gRPC without TLS, and returns its response.
-func parcaCall(t *testing.T, url, method string, messages ...[]byte) ([]byte, error) {
+func parcaCall(t *testing.T, url, method string, message []byte) ([]byte, error) {
 	t.Helper()
-	var body []byte
-	for _, m := range messages {
-		body = append(binary.BigEndian.AppendUint32(append(body, 0), uint32(len(m))), m...)
-	}
+	body := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 	transport := &http.Transport{Protocols: &http.Protocols{}}
 	defer transport.CloseIdleConnections()
 	transport.Protocols.SetUnencryptedHTTP2(true)
@@ -73,30 +69,25 @@ func parcaCall(t *testing.T, url, method string, messages ...[]byte) ([]byte, er
 	return answer[5:], nil
 }
 
-func textField(b []byte, number protowire.Number, text string) []byte {
-	return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), text)
-}
-
-// uploadParca uploads a file as Parca's agent does.
-func uploadParca(t *testing.T, url, id string, file []byte) {
+// post uploads a file over HTTP, and returns the status and the body of the response.
+func post(t *testing.T, url, id string, file io.Reader) (int, string) {
 	t.Helper()
-	should, err := parcaCall(t, url, "ShouldInitiateUpload", textField(nil, 1, id))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/debuginfo.v1alpha1.DebuginfoService/Upload/"+id, file)
 	require.NoError(t, err)
-	require.True(t, bytes.HasPrefix(should, []byte{0x08, 1}), "%q", should)
-	announced := protowire.AppendVarint(protowire.AppendTag(textField(nil, 1, id), 2, protowire.VarintType), uint64(len(file)))
-	initiated, err := parcaCall(t, url, "InitiateUpload", announced)
+	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
-	instructions, _ := protowire.ConsumeBytes(initiated[1:])
-	require.True(t, bytes.HasPrefix(instructions, textField(nil, 1, id)))
-	// The fields build_id and upload_id of the instructions are those of the information, too.
-	info := bytes.TrimSuffix(instructions, []byte{0x18, 1})
-	_, err = parcaCall(t, url, "Upload", textField(nil, 1, string(info)), textField(nil, 2, string(file[:len(file)/2])), textField(nil, 2, string(file[len(file)/2:])))
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	_, err = parcaCall(t, url, "MarkUploadFinished", info)
-	require.NoError(t, err)
+	return response.StatusCode, string(answer)
 }
 
-// A program that nobody knows has names after Parca's agent has uploaded it, also in another processor with the directory.
+// should is a message ShouldInitiateUploadRequest.
+func should(id string) []byte {
+	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), id)
+}
+
+// A program that nobody knows has names after an agent, which first asks over gRPC, has uploaded it, also in another processor with the directory.
 func TestUploads(t *testing.T) {
 	c := compileC(t, t.TempDir())
 	file, err := os.ReadFile(c.path)
@@ -107,7 +98,11 @@ func TestUploads(t *testing.T) {
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	require.Empty(t, namesIn(last(sink)))
 
-	uploadParca(t, url, c.buildID, file)
+	answer, err := parcaCall(t, url, "ShouldInitiateUpload", should(c.buildID))
+	require.NoError(t, err)
+	require.True(t, bytes.HasPrefix(answer, []byte{0x08, 1}), "%q", answer)
+	status, text := post(t, url, c.buildID, bytes.NewReader(file))
+	require.Equal(t, http.StatusOK, status, text)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	require.NoError(t, profiletest.Check(last(sink)))
 	names, lines := linesOf(last(sink).Dictionary(), 1)
@@ -116,8 +111,8 @@ func TestUploads(t *testing.T) {
 	assert.Equal(t, map[string]int64{"result=stored ": 1}, sums(t, tel, "uploads"))
 	assert.EqualValues(t, 1, sums(t, tel, "fetches")["result=found source=uploads "])
 
-	_, err = parcaCall(t, url, "Upload", textField(nil, 1, textField2("ffffffff", strconv.Itoa(len(file)))), textField(nil, 2, string(file)))
-	require.ErrorContains(t, err, "another%20build%20id")
+	_, text = post(t, url, "ffffffff", bytes.NewReader(file))
+	require.Contains(t, text, "another build id")
 	assert.EqualValues(t, 1, sums(t, tel, "uploads")["result=build_id "])
 
 	require.NoError(t, os.RemoveAll(filepath.Join(cfg.Cache.Directory, "v1")))
@@ -125,10 +120,6 @@ func TestUploads(t *testing.T) {
 	s, sink = symbolizerOf(t, nil, other)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	assert.Contains(t, namesIn(last(sink)), "outer")
-}
-
-func textField2(buildID, uploadID string) string {
-	return string(textField(textField(nil, 1, buildID), 2, uploadID))
 }
 
 // A request waits for nothing when the processor stops, and leaves nothing behind.
@@ -202,9 +193,9 @@ func TestUploadsAuthenticate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Start(t.Context(), hostWith{id: authenticator{}}))
 	defer func() { assert.NoError(t, s.Shutdown(context.Background())) }()
-	_, err = parcaCall(t, url, "ShouldInitiateUpload", textField(nil, 1, buildID))
+	_, err = parcaCall(t, url, "ShouldInitiateUpload", should(buildID))
 	require.ErrorContains(t, err, "401")
-	_, err = parcaCall(t, url, "Upload", textField(nil, 1, textField2(buildID, "4")), textField(nil, 2, "\x7fELF"))
-	require.ErrorContains(t, err, "401")
+	status, _ := post(t, url, buildID, strings.NewReader("\x7fELF"))
+	require.Equal(t, http.StatusUnauthorized, status)
 	assert.NoDirExists(t, filepath.Join(cfg.Cache.Directory, "uploads"))
 }

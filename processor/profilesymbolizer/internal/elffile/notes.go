@@ -16,33 +16,31 @@ const (
 	noteGo  = 4
 )
 
-// BuildIDs are the build ids of a file. GNU's is in hexadecimal digits, Go's is text.
-type BuildIDs struct{ GNU, Go string }
-
-// BuildIDs reads the build ids of the notes.
-func (f *File) BuildIDs() (ids BuildIDs, err error) {
+// BuildIDs reads the build ids of the notes. That of the linker of GNU is in hexadecimal digits, that of Go's is text.
+func (f *File) BuildIDs() (gnu, golang string, err error) {
+	read := func(offset, size uint64) error {
+		data, err := f.Read(offset, size)
+		f.readNotes(data, &gnu, &golang)
+		return err
+	}
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Type == elf.SHT_NOTE && s.Size <= maxNotes {
-			data, err := f.Read(s.Offset, s.Size)
-			if err != nil {
-				return ids, err
+			if err := read(s.Offset, s.Size); err != nil {
+				return "", "", err
 			}
-			f.readNotes(data, &ids)
 		}
 	}
 	for _, s := range f.Segments {
-		if s.Type == elf.PT_NOTE && s.FileSize <= maxNotes && ids.GNU == "" && ids.Go == "" {
-			data, err := f.Read(s.Offset, s.FileSize)
-			if err != nil {
-				return ids, err
+		if s.Type == elf.PT_NOTE && s.FileSize <= maxNotes && gnu == "" && golang == "" {
+			if err := read(s.Offset, s.FileSize); err != nil {
+				return "", "", err
 			}
-			f.readNotes(data, &ids)
 		}
 	}
-	return ids, nil
+	return gnu, golang, nil
 }
 
-func (f *File) readNotes(data []byte, ids *BuildIDs) {
+func (f *File) readNotes(data []byte, gnu, golang *string) {
 	for len(data) >= 12 {
 		nameSize, size, kind := uint64(f.Order.Uint32(data)), uint64(f.Order.Uint32(data[4:])), f.Order.Uint32(data[8:])
 		data = data[12:]
@@ -53,10 +51,10 @@ func (f *File) readNotes(data []byte, ids *BuildIDs) {
 		}
 		name, value := bytes.TrimRight(data[:nameSize], "\x00"), data[begin:begin+size]
 		switch {
-		case kind == noteGNU && string(name) == "GNU" && ids.GNU == "":
-			ids.GNU = hex.EncodeToString(value)
-		case kind == noteGo && string(name) == "Go" && ids.Go == "":
-			ids.Go = string(value)
+		case kind == noteGNU && string(name) == "GNU" && *gnu == "":
+			*gnu = hex.EncodeToString(value)
+		case kind == noteGo && string(name) == "Go" && *golang == "":
+			*golang = string(value)
 		}
 		data = data[min(end, uint64(len(data))):]
 	}

@@ -17,12 +17,12 @@ var errOther = errors.New("the file has another build id")
 
 // check returns an error unless a file is the binary.
 func check(b Binary, file *elffile.File, reader io.ReaderAt, size int64) error {
-	ids, err := file.BuildIDs()
+	gnu, golang, err := file.BuildIDs()
 	if err != nil {
 		return err
 	}
 	switch {
-	case b.Kind == Go && ids.Go == b.ID, b.Kind != Go && ids.GNU == b.ID:
+	case b.Kind == Go && golang == b.ID, b.Kind != Go && gnu == b.ID:
 		// A GNU build id of 16 bytes looks as an HTLHash where nothing says which it is, as in pprof.
 		return nil
 	case b.Kind == HTLHash:

@@ -26,9 +26,10 @@ func TestDebian(t *testing.T) {
 	defer f.Close()
 	info := must.Get(f.Stat())(t)
 	file := must.Get(elffile.Open(f, info.Size(), nil))(t)
-	ids := must.Get(file.BuildIDs())(t)
-	require.NotEmpty(t, ids.GNU)
-	debug := "/usr/lib/debug/.build-id/" + ids.GNU[:2] + "/" + ids.GNU[2:] + ".debug"
+	gnu, _, err := file.BuildIDs()
+	require.NoError(t, err)
+	require.NotEmpty(t, gnu)
+	debug := "/usr/lib/debug/.build-id/" + gnu[:2] + "/" + gnu[2:] + ".debug"
 	if _, err := os.Stat(debug); err != nil {
 		requirement.MissingSymbols(t, "libc6-dbg is not installed")
 	}

@@ -44,7 +44,7 @@ func hostileBuild(tb testing.TB, data []byte, out *os.File) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if _, err := file.BuildIDs(); err != nil {
+	if _, _, err := file.BuildIDs(); err != nil {
 		return Result{}, err
 	}
 	return Build(file, out, memory)
