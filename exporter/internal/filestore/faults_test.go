@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // faultyDirectory is a directory of which some operations fail.
@@ -276,8 +278,7 @@ func TestOrderOfOperations(t *testing.T) {
 		{"lstat", "sync directory"}, // the same again
 	} {
 		faulty.set(nil)
-		_, err := s.Write("a/b/c.pb.gz", []byte("profile"), nil)
-		require.NoError(t, err)
+		must.Get(s.Write("a/b/c.pb.gz", []byte("profile"), nil))(t)
 		assert.Equal(t, want, faulty.steps)
 	}
 }
@@ -334,13 +335,11 @@ func TestParentsInANewDirectoryAreDurable(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	for range 2 {
-		_, err := s.Write("a/b.pb.gz", []byte("profile"), nil)
-		require.NoError(t, err)
+		must.Get(s.Write("a/b.pb.gz", []byte("profile"), nil))(t)
 		assert.Equal(t, map[string]bool{".": true, "a": true}, opened.synced)
 		// Another process replaces the directory, and creates the one of the file.
 		require.NoError(t, os.RemoveAll(options.Directory))
-		_, err = s.Write("c.pb.gz", []byte("profile"), nil)
-		require.NoError(t, err)
+		must.Get(s.Write("c.pb.gz", []byte("profile"), nil))(t)
 		require.NoError(t, os.Mkdir(filepath.Join(options.Directory, "a"), 0o750))
 		opened.set(nil)
 	}

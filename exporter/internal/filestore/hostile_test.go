@@ -88,8 +88,7 @@ func TestLinksAtTheName(t *testing.T) {
 	for _, target := range []string{"OUTSIDE/secret.pb.gz", "../../../outside/secret.pb.gz", "OUTSIDE/new.pb.gz", "../../same/t/x.pb.gz"} {
 		options, outside := plant(t, map[string]string{"checkout/cpu/x.pb.gz": target})
 		s := newStore(t, options)
-		_, err := s.Write("same/t/x.pb.gz", []byte("profile"), nil)
-		require.NoError(t, err)
+		must.Get(s.Write("same/t/x.pb.gz", []byte("profile"), nil))(t)
 		result := must.Get(s.Write("checkout/cpu/x.pb.gz", []byte("profile"), nil))(t)
 		assert.True(t, result.Renamed)
 		info := must.Get(os.Lstat(below(options.Directory, result.Name)))(t)
@@ -102,12 +101,11 @@ func TestLinksAtTheName(t *testing.T) {
 func TestBothNamesTaken(t *testing.T) {
 	options, outside := plant(t, nil)
 	s := newStore(t, options)
-	_, err := s.Write("a/b/x.pb.gz", []byte("one"), nil)
-	require.NoError(t, err)
+	must.Get(s.Write("a/b/x.pb.gz", []byte("one"), nil))(t)
 	second := must.Get(s.Write("a/b/x.pb.gz", []byte("two"), nil))(t)
 	require.NoError(t, os.Remove(below(options.Directory, second.Name)))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.pb.gz"), below(options.Directory, second.Name)))
-	_, err = s.Write("a/b/x.pb.gz", []byte("two"), nil)
+	_, err := s.Write("a/b/x.pb.gz", []byte("two"), nil)
 	require.ErrorIs(t, err, ErrBlocked)
 	unharmed(t, outside)
 }
@@ -140,8 +138,7 @@ func TestRetentionStaysInside(t *testing.T) {
 	s := newStore(t, options)
 	s.stop() // the test runs the retention itself: two at a time would count a removed file twice
 	for _, name := range []string{"a/b/1.pb.gz", "a/b/2.pb.gz", "a/b/3.pb.gz"} {
-		_, err := s.Write(name, []byte("profile"), nil)
-		require.NoError(t, err)
+		must.Get(s.Write(name, []byte("profile"), nil))(t)
 	}
 	retention := &retention{store: s}
 	retention.walk(t.Context(), true)

@@ -50,6 +50,12 @@ func before(t *testing.T, options Options, write func(s *Store)) {
 	require.NoError(t, s.Close())
 }
 
+// pass lets time go by, and waits for what the store does in it.
+func pass(duration time.Duration) {
+	time.Sleep(duration)
+	synctest.Wait()
+}
+
 func names(t *testing.T, options Options) []string {
 	t.Helper()
 	return slices.Sorted(maps.Keys(tree(t, options.Directory)))
@@ -86,22 +92,18 @@ func TestMaxAge(t *testing.T) {
 		})
 		s := newStore(t, options)
 		write(t, s, "b/heap/3.pb.gz", 0)
-		time.Sleep(9 * time.Minute)
-		synctest.Wait()
+		pass(9 * time.Minute)
 		assert.Len(t, names(t, options), 5, "nothing is due")
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		pass(2 * time.Minute)
 		assert.NotContains(t, names(t, options), "a/cpu/1.pb.gz")
 		assert.Contains(t, names(t, options), "a/cpu/foreign.txt", "nor its directory")
-		time.Sleep(20 * time.Minute)
-		synctest.Wait()
+		pass(20 * time.Minute)
 		assert.Equal(t, []string{"a/cpu/foreign.txt", "b/heap/3.pb.gz", "baseline.pb.gz"}, names(t, options), "and no empty directory")
 		assert.Equal(t, map[Reason]int{ReasonAge: 2}, removed.files)
 		assert.Equal(t, size, removed.bytes)
 		files, _, _ := s.Held()
 		assert.EqualValues(t, 1, files)
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		pass(time.Hour)
 		assert.Equal(t, []string{"a/cpu/foreign.txt", "baseline.pb.gz"}, names(t, options), "the last one too")
 	})
 }
@@ -116,30 +118,26 @@ func TestMaxTotalSize(t *testing.T) {
 			for i := 1; i < 6; i++ {
 				write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), time.Hour-time.Duration(i)*time.Minute)
 			}
-			time.Sleep(time.Hour)
-			synctest.Wait()
+			pass(time.Hour)
 			assert.Len(t, names(t, options), 6, "without bounds all is kept")
 			_, _, known := s.Held()
 			assert.False(t, known)
 		})
 		options.MaxTotalSize = 5 * blockSize // three files and two directories
 		s := newStore(t, options)
-		time.Sleep(2 * checkInterval)
-		synctest.Wait()
+		pass(2 * checkInterval)
 		assert.Equal(t, []string{"a/b/3.pb.gz", "a/b/4.pb.gz", "a/b/5.pb.gz", "c/d/foreign.txt"}, names(t, options), "what was there before counts")
 		write(t, s, "c/d/6.pb.gz", 0)
 		write(t, s, "c/d/7.pb.gz", 0)
 		write(t, s, "c/d/8.pb.gz", 0)
-		time.Sleep(2 * checkInterval)
-		synctest.Wait()
+		pass(2 * checkInterval)
 		assert.Equal(t, []string{"c/d/6.pb.gz", "c/d/7.pb.gz", "c/d/8.pb.gz", "c/d/foreign.txt"}, names(t, options))
 		assert.Equal(t, map[Reason]int{ReasonSize: 5}, removed.files)
 		files, bytes, known := s.Held()
 		assert.True(t, known)
 		assert.EqualValues(t, 3, files)
 		assert.EqualValues(t, 3*blockSize, bytes, "the next walk counts the directories that others created")
-		time.Sleep(recountInterval + checkInterval)
-		synctest.Wait()
+		pass(recountInterval + checkInterval)
 		_, bytes, _ = s.Held()
 		assert.EqualValues(t, 5*blockSize, bytes)
 	})
@@ -160,8 +158,7 @@ func TestMaxTotalSizeOfSmallFiles(t *testing.T) {
 			write(t, s, fmt.Sprintf("service-%d/cpu/1.pb.gz", i), time.Duration(100-i)*time.Second)
 		}
 		for range 2 { // with the counts of the writes, and with those of a walk
-			time.Sleep(recountInterval + 2*checkInterval)
-			synctest.Wait()
+			pass(recountInterval + 2*checkInterval)
 			assert.Len(t, names(t, options), 10, "and no empty directories")
 			assert.Contains(t, names(t, options), "service-99/cpu/1.pb.gz")
 			_, bytes, _ := s.Held()
@@ -179,8 +176,7 @@ func TestMaxFiles(t *testing.T) {
 		for i := range 5 {
 			write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), time.Hour-time.Duration(i)*time.Minute)
 		}
-		time.Sleep(2 * checkInterval)
-		synctest.Wait()
+		pass(2 * checkInterval)
 		assert.Equal(t, []string{"a/b/2.pb.gz", "a/b/3.pb.gz", "a/b/4.pb.gz"}, names(t, options))
 		assert.Equal(t, map[Reason]int{ReasonFiles: 2}, removed.files)
 	})
@@ -194,8 +190,7 @@ func TestMaxTotalSizeKeepsTheLast(t *testing.T) {
 		s := newStore(t, options)
 		for i := range 3 {
 			write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), time.Hour-time.Duration(i)*time.Minute)
-			time.Sleep(2 * checkInterval)
-			synctest.Wait()
+			pass(2 * checkInterval)
 			assert.Equal(t, []string{fmt.Sprintf("a/b/%d.pb.gz", i)}, names(t, options))
 		}
 	})
@@ -212,15 +207,12 @@ func TestOthersInTheDirectory(t *testing.T) {
 			write(t, s, "a/b/3.pb.gz", 150*time.Minute)
 		})
 		s := newStore(t, options)
-		time.Sleep(30*time.Minute - checkInterval)
-		synctest.Wait()
+		pass(30*time.Minute - checkInterval)
 		require.NoError(t, os.Remove(below(options.Directory, "a/b/1.pb.gz")))
 		age(t, options, "a/b/2.pb.gz", 0) // touched
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		assert.Equal(t, []string{"a/b/2.pb.gz"}, names(t, options))
-		time.Sleep(recountInterval + checkInterval)
-		synctest.Wait()
+		pass(recountInterval + checkInterval)
 		assertOneFile(t, s)
 	})
 }
@@ -250,13 +242,11 @@ func TestRemovalFails(t *testing.T) {
 			}
 			return nil
 		})
-		time.Sleep(12 * time.Minute)
-		synctest.Wait()
+		pass(12 * time.Minute)
 		assert.Len(t, names(t, options), 2)
 		assert.InDelta(t, 11, failures, 1)
 		faulty.set(nil)
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		pass(2 * time.Minute)
 		assert.Empty(t, names(t, options))
 	})
 }
@@ -271,8 +261,7 @@ func TestUsageAfterTheDirectoryWasRemoved(t *testing.T) {
 		write(t, s, "a/b/2.pb.gz", 0)
 		require.NoError(t, os.RemoveAll(options.Directory))
 		write(t, s, "a/b/3.pb.gz", 0)
-		time.Sleep(2 * checkInterval)
-		synctest.Wait()
+		pass(2 * checkInterval)
 		assertOneFile(t, s)
 	})
 }

@@ -105,8 +105,7 @@ func TestWrite(t *testing.T) {
 func TestWriteAgain(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s := newStore(t, options)
-	_, err := s.Write("a/b/one.pb.gz", []byte("profile one"), nil)
-	require.NoError(t, err)
+	must.Get(s.Write("a/b/one.pb.gz", []byte("profile one"), nil))(t)
 	before := must.Get(os.Stat(below(options.Directory, "a/b/one.pb.gz")))(t)
 
 	options.Level = 9
@@ -199,11 +198,9 @@ func TestDirectoryRemovedMeanwhile(t *testing.T) {
 				}
 			}
 			s := newStore(t, options)
-			_, err := s.Write("checkout/cpu/one.pb.gz", []byte("one"), nil)
-			require.NoError(t, err)
+			must.Get(s.Write("checkout/cpu/one.pb.gz", []byte("one"), nil))(t)
 			require.NoError(t, os.RemoveAll(below(options.Directory, test.remove)))
-			_, err = s.Write("checkout/cpu/two.pb.gz", []byte("two"), nil)
-			require.NoError(t, err)
+			must.Get(s.Write("checkout/cpu/two.pb.gz", []byte("two"), nil))(t)
 			assert.Equal(t, map[string]string{"checkout/cpu/two.pb.gz": "two"}, tree(t, options.Directory))
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -64,12 +65,7 @@ func Parse(text string) (Template, error) {
 
 // HasPlaceholders returns whether the template has a placeholder.
 func (t Template) HasPlaceholders() bool {
-	for _, p := range t {
-		if p.Key != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t, func(p Piece) bool { return p.Key != "" })
 }
 
 // Fill returns the text with the values of payload, each changed by escape. If a value is missing, found is false, and the text has
