@@ -192,11 +192,10 @@ func TestModesAndLevel(t *testing.T) {
 		})
 		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "checkout")))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "checkout")), "again")
-		info, err := os.Stat(filepath.Join(f.directory, f.files(t)[0]))
-		require.NoError(t, err)
+		info := must.Get(os.Stat(filepath.Join(f.directory, f.files(t)[0])))(t)
 		assert.Equal(t, os.FileMode(0o400), info.Mode())
 		sizes[level] = info.Size()
-		info, err = os.Stat(filepath.Join(f.directory, "checkout"))
+		info, err := os.Stat(filepath.Join(f.directory, "checkout"))
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // recorder is a host that keeps the reported status.
@@ -174,11 +175,9 @@ func (f *fixture) services(tb testing.TB) map[string]int {
 // read reads a file as go tool pprof does.
 func (f *fixture) read(tb testing.TB, name string) *profile.Profile {
 	tb.Helper()
-	data, err := os.ReadFile(filepath.Join(f.directory, name))
-	require.NoError(tb, err)
+	data := must.Get(os.ReadFile(filepath.Join(f.directory, name)))(tb)
 	require.True(tb, bytes.HasPrefix(data, []byte{0x1f, 0x8b}), "gzip")
-	p, err := profile.ParseData(data)
-	require.NoError(tb, err)
+	p := must.Get(profile.ParseData(data))(tb)
 	require.NoError(tb, p.CheckValid())
 	return p
 }

@@ -24,13 +24,13 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 func create(t *testing.T, cfg component.Config) xexporter.Profiles {
 	t.Helper()
-	e, err := NewFactory().CreateProfiles(t.Context(), exportertest.NewNopSettings(metadata.Type), cfg)
-	require.NoError(t, err)
+	e := must.Get(NewFactory().CreateProfiles(t.Context(), exportertest.NewNopSettings(metadata.Type), cfg))(t)
 	return e
 }
 
@@ -96,8 +96,7 @@ func TestShutdownWritesTheQueue(t *testing.T) {
 	}
 	require.NoError(t, e.Shutdown(t.Context()))
 	for _, service := range services {
-		found, err := filepath.Glob(filepath.Join(directory, service, "cpu", "*.pb.gz"))
-		require.NoError(t, err)
+		found := must.Get(filepath.Glob(filepath.Join(directory, service, "cpu", "*.pb.gz")))(t)
 		assert.Len(t, found, 1, service)
 	}
 }

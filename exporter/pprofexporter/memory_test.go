@@ -25,6 +25,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // budgetHost is a host with an extension that provides the budget.
@@ -88,9 +89,8 @@ func TestMemoryIsNeverEnoughBesideTheMessage(t *testing.T) {
 	for _, left := range []int64{1000, 512 << 10} { // too little for the encoder, and for the compression
 		host := newBudgetHost(enough, time.Millisecond)
 		f := newFixtureAt(t, host, nil)
-		message, err := host.budget.Reserve(t.Context(), host.budget.Fill(enough, enough)-left)
-		require.NoError(t, err)
-		err = f.ConsumeProfiles(memory.NewContext(t.Context(), message), deliverytest.CPU(t, "a"))
+		message := must.Get(host.budget.Reserve(t.Context(), host.budget.Fill(enough, enough)-left))(t)
+		err := f.ConsumeProfiles(memory.NewContext(t.Context(), message), deliverytest.CPU(t, "a"))
 		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.ErrorContains(t, err, "a request may have 7340032")
 		assert.True(t, consumererror.IsPermanent(err))
@@ -103,10 +103,8 @@ func TestMemoryIsNeverEnoughBesideTheMessage(t *testing.T) {
 func TestMemoryOfTheCaller(t *testing.T) {
 	host := newBudgetHost(enough, time.Hour)
 	f := newFixtureAt(t, host, nil)
-	callers, err := host.budget.Reserve(t.Context(), 4<<20)
-	require.NoError(t, err)
-	other, err := host.budget.Reserve(t.Context(), 3<<20)
-	require.NoError(t, err)
+	callers := must.Get(host.budget.Reserve(t.Context(), 4<<20))(t)
+	other := must.Get(host.budget.Reserve(t.Context(), 3<<20))(t)
 	time.AfterFunc(10*time.Millisecond, other.Release)
 	require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), callers), deliverytest.CPU(t, "a")))
 	assert.Equal(t, int64(4<<20), callers.Bytes(), "it has what it had")

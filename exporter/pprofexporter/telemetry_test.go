@@ -16,6 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // points returns data points with at most one attribute beside the name of the exporter.
@@ -36,8 +37,7 @@ func (f *fixture) totalSize(tb testing.TB) int64 {
 	tb.Helper()
 	var total int64
 	for _, file := range f.files(tb) {
-		info, err := os.Stat(filepath.Join(f.directory, file))
-		require.NoError(tb, err)
+		info := must.Get(os.Stat(filepath.Join(f.directory, file)))(tb)
 		total += info.Size()
 	}
 	return total

@@ -21,6 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // ownNamespace is set where the test runs in a namespace of its own.
@@ -103,11 +105,9 @@ func waitForLookups(t *testing.T) {
 // raiseLoopback makes the loopback of a new network namespace work.
 func raiseLoopback(t *testing.T) {
 	t.Helper()
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
-	require.NoError(t, err)
+	socket := must.Get(unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0))(t)
 	defer func() { _ = unix.Close(socket) }()
-	loopback, err := unix.NewIfreq("lo")
-	require.NoError(t, err)
+	loopback := must.Get(unix.NewIfreq("lo"))(t)
 	loopback.SetUint16(unix.IFF_UP)
 	require.NoError(t, unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, loopback))
 }

@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 )
 
@@ -56,8 +57,7 @@ func (r *running) scrape(t *testing.T) *consumertest.ProfilesSink {
 	}}).Unmarshal(cfg))
 	require.NoError(t, confmap.Validate(cfg))
 	sink := &consumertest.ProfilesSink{}
-	receiver, err := factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, sink)
-	require.NoError(t, err)
+	receiver := must.Get(factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, sink))(t)
 	// A host of its own: the status of the receiver is not that of the extension.
 	require.NoError(t, receiver.Start(t.Context(), &host{extensions: r.host.extensions}))
 	t.Cleanup(func() { require.NoError(t, receiver.Shutdown(context.Background())) })

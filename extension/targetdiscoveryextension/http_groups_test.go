@@ -20,6 +20,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/discovery"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // TestReadGroups: answers are read as Prometheus reads them.
@@ -78,8 +79,7 @@ func TestMemoryOfAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			memorytest.CheckHeld(t, memorytest.Most, 1, func() ([]*targetgroup.Group, int64) {
 				r := newGroupReader(strings.NewReader(answer), 1<<30)
-				groups, err := r.groups()
-				require.NoError(t, err)
+				groups := must.Get(r.groups())(t)
 				for i, group := range groups {
 					group.Source = "http://127.0.0.1:1:" + strconv.Itoa(i)
 					group.Labels["__meta_url"] = "http://127.0.0.1:1"

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // api is as much of the API of Kubernetes as lists and watches of pods need.
@@ -181,8 +183,7 @@ func TestKubernetes(t *testing.T) {
 // TestKubernetesOutsideOfACluster: without a service account there is an error at the start.
 func TestKubernetesOutsideOfACluster(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	d, err := newTargetDiscovery(configOf(t, "kubernetes_sd_configs: [{role: pod}]"), nopSettings())
-	require.NoError(t, err)
+	d := must.Get(newTargetDiscovery(configOf(t, "kubernetes_sd_configs: [{role: pod}]"), nopSettings()))(t)
 	require.ErrorContains(t, d.Start(t.Context(), &host{}), "cannot start kubernetes_sd_configs[0]")
 	require.NoError(t, d.Shutdown(t.Context()))
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/discovery"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 const someFiles = "file_sd_configs: [{files: [x.json]}]"
@@ -151,8 +152,7 @@ func TestKey(t *testing.T) {
 // TestStopped: when the extension stops, it looks at no further target.
 func TestStopped(t *testing.T) {
 	t.Parallel()
-	d, err := newTargetDiscovery(configOf(t, someFiles), nopSettings())
-	require.NoError(t, err)
+	d := must.Get(newTargetDiscovery(configOf(t, someFiles), nopSettings()))(t)
 	group := &targetgroup.Group{Source: "x", Targets: addresses("a-%d:1", 10)}
 	ctx, cancel := context.WithCancel(t.Context())
 	assert.Len(t, d.apply(ctx, group, 10, nil).targets, 10)
@@ -166,8 +166,7 @@ func TestStopped(t *testing.T) {
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	newSource := func(text string) *source {
-		d, err := newTargetDiscovery(configOf(t, "max_targets: 2\n"+text), nopSettings())
-		require.NoError(t, err)
+		d := must.Get(newTargetDiscovery(configOf(t, "max_targets: 2\n"+text), nopSettings()))(t)
 		return d.sources[0]
 	}
 	state := func(s *source) (held, passed, overLimit int) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
@@ -40,11 +39,9 @@ func TestSameHost(t *testing.T) {
 		"without a body": {"GET", "http://a/x", "http://a/y", 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first, err := http.NewRequestWithContext(t.Context(), test.method, test.from, http.NoBody)
-			require.NoError(t, err)
-			next, err := http.NewRequestWithContext(t.Context(), test.method, test.to, http.NoBody)
-			require.NoError(t, err)
-			err = sameHost(next, slices.Repeat([]*http.Request{first}, test.earlier))
+			first := must.Get(http.NewRequestWithContext(t.Context(), test.method, test.from, http.NoBody))(t)
+			next := must.Get(http.NewRequestWithContext(t.Context(), test.method, test.to, http.NoBody))(t)
+			err := sameHost(next, slices.Repeat([]*http.Request{first}, test.earlier))
 			if test.follows {
 				assert.NoError(t, err)
 			} else {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
@@ -48,17 +49,14 @@ func writeBinaries(tb testing.TB, pd pprofile.Profiles, directory string) {
 //
 //	go test -run '^$' -bench Message -benchmem -cpu 1 . with the corpus of profiles
 func BenchmarkMessage(b *testing.B) {
-	body, err := os.ReadFile(filepath.Join(profiletest.Corpus(b), "otlp", "sigprof-profile-renumbered-0.pb"))
-	require.NoError(b, err)
+	body := must.Get(os.ReadFile(filepath.Join(profiletest.Corpus(b), "otlp", "sigprof-profile-renumbered-0.pb")))(b)
 	reader := pprofile.ProtoUnmarshaler{}
-	pd, err := reader.UnmarshalProfiles(body)
-	require.NoError(b, err)
+	pd := must.Get(reader.UnmarshalProfiles(body))(b)
 	cfg := createDefaultConfig().(*Config)
 	cfg.Directories = []string{b.TempDir()}
 	cfg.MaxWait = time.Minute
 	writeBinaries(b, pd, cfg.Directories[0])
-	s, err := newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
-	require.NoError(b, err)
+	s := must.Get(newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop()))(b)
 	require.NoError(b, s.Start(b.Context(), componenttest.NewNopHost()))
 	defer func() { require.NoError(b, s.Shutdown(b.Context())) }()
 	require.NoError(b, s.ConsumeProfiles(b.Context(), pd))
@@ -66,9 +64,8 @@ func BenchmarkMessage(b *testing.B) {
 	b.ReportAllocs()
 	var names time.Duration
 	for b.Loop() {
-		pd, err := reader.UnmarshalProfiles(body)
-		require.NoError(b, err)
-		pd, _, err = dedup.New(dedup.Options{}).Deduplicate(pd)
+		pd := must.Get(reader.UnmarshalProfiles(body))(b)
+		pd, _, err := dedup.New(dedup.Options{}).Deduplicate(pd)
 		require.NoError(b, err)
 		start := time.Now()
 		s.symbolize(b.Context(), nil, pd)

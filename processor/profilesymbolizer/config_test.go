@@ -21,6 +21,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // configOf decodes and validates a configuration.
@@ -33,10 +34,8 @@ func configOf(conf *confmap.Conf) (*Config, error) {
 }
 
 func TestConfig(t *testing.T) {
-	conf, err := confmaptest.LoadConf("testdata/config.yaml")
-	require.NoError(t, err)
-	cfg, err := configOf(conf)
-	require.NoError(t, err)
+	conf := must.Get(confmaptest.LoadConf("testdata/config.yaml"))(t)
+	cfg := must.Get(configOf(conf))(t)
 	assert.Equal(t, []string{"/usr/lib/debug"}, cfg.Directories)
 	require.Len(t, cfg.Debuginfod, 2)
 	assert.Equal(t, "http://127.0.0.1:8002", cfg.Debuginfod[0].HTTP.Endpoint)
@@ -53,8 +52,7 @@ func TestConfig(t *testing.T) {
 
 // The name of a section alone turns it on.
 func TestDefaultUploads(t *testing.T) {
-	cfg, err := configOf(confmap.NewFromStringMap(map[string]any{"uploads": nil}))
-	require.NoError(t, err)
+	cfg := must.Get(configOf(confmap.NewFromStringMap(map[string]any{"uploads": nil})))(t)
 	require.NotNil(t, cfg.Uploads.Get())
 	assert.Equal(t, "localhost:7070", cfg.Uploads.Get().HTTP.NetAddr.Endpoint)
 	assert.Nil(t, createDefaultConfig().(*Config).Uploads.Get())
@@ -88,8 +86,7 @@ func TestBadConfig(t *testing.T) {
 
 // The README has every option with its default, and its configuration is valid.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	require.NoError(t, err)
+	text := must.Get(os.ReadFile("README.md"))(t)
 	cfg := createDefaultConfig().(*Config)
 	for _, section := range []any{*cfg, cfg.Cache} {
 		value := reflect.ValueOf(section)
@@ -111,13 +108,10 @@ func TestReadme(t *testing.T) {
 	assert.Contains(t, string(text), fmt.Sprint("| `max_size` | ", createDefaultUploads().MaxSize))
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
 	require.NotNil(t, block)
-	retrieved, err := confmap.NewRetrievedFromYAML(block[1])
-	require.NoError(t, err)
-	conf, err := retrieved.AsConf()
-	require.NoError(t, err)
-	processor, err := conf.Sub("processors::profile_symbolizer")
-	require.NoError(t, err)
-	_, err = configOf(processor)
+	retrieved := must.Get(confmap.NewRetrievedFromYAML(block[1]))(t)
+	conf := must.Get(retrieved.AsConf())(t)
+	processor := must.Get(conf.Sub("processors::profile_symbolizer"))(t)
+	_, err := configOf(processor)
 	assert.NoError(t, err)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/config/confighttp"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 )
@@ -27,8 +28,7 @@ import (
 // freePort returns a port of loopback that was free.
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	return listener.Addr().(*net.TCPAddr).Port
 }
@@ -70,8 +70,7 @@ func debuginfodOf(t *testing.T, directory, buildID string) (cfg *Config, stop fu
 func TestSectionsOfRealDebuginfod(t *testing.T) {
 	directory := t.TempDir()
 	c := compileC(t, directory)
-	info, err := os.Stat(c.path)
-	require.NoError(t, err)
+	info := must.Get(os.Stat(c.path))(t)
 	cfg, _ := debuginfodOf(t, directory, c.buildID)
 	cfg.MaxFileSize = info.Size() - 1
 	s, sink := symbolizerOf(t, nil, cfg)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
@@ -56,11 +57,9 @@ func compileC(t *testing.T, directory string) compiled {
 	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
 	out, err := exec.Command("gcc", "-O2", "-g", "-Wl,--build-id=0x"+buildID, "-o", binary, source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	file, err := elf.Open(binary)
-	require.NoError(t, err)
+	file := must.Get(elf.Open(binary))(t)
 	defer file.Close()
-	symbols, err := file.Symbols()
-	require.NoError(t, err)
+	symbols := must.Get(file.Symbols())(t)
 	for _, s := range symbols {
 		if s.Name == "outer" {
 			return compiled{binary, buildID, s.Value, s.Size}
@@ -129,8 +128,7 @@ func symbolizerOf(t *testing.T, tel *componenttest.Telemetry, cfg *Config) (*sym
 		set.TelemetrySettings = tel.NewTelemetrySettings()
 	}
 	sink := &consumertest.ProfilesSink{}
-	s, err := newSymbolizer(set, cfg, sink)
-	require.NoError(t, err)
+	s := must.Get(newSymbolizer(set, cfg, sink))(t)
 	require.NoError(t, s.Start(t.Context(), componenttest.NewNopHost()))
 	t.Cleanup(func() { assert.NoError(t, s.Shutdown(context.Background())) })
 	return s, sink

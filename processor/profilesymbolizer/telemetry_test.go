@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/debuginfo"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
@@ -23,8 +24,7 @@ import (
 // sums returns the values of a counter by the values of its labels other than processor.
 func sums(t *testing.T, tel *componenttest.Telemetry, name string) map[string]int64 {
 	t.Helper()
-	m, err := tel.GetMetric("otelcol_processor_profile_symbolizer_" + name)
-	require.NoError(t, err)
+	m := must.Get(tel.GetMetric("otelcol_processor_profile_symbolizer_" + name))(t)
 	values := map[string]int64{}
 	add := func(points []metricdata.DataPoint[int64]) {
 		for _, p := range points {
@@ -72,8 +72,7 @@ func TestTelemetry(t *testing.T) {
 	}, sums(t, tel, "locations"))
 	assert.Equal(t, map[string]int64{"result=missing source=cache ": 1, "result=found source=directories ": 1}, sums(t, tel, "fetches"))
 	assert.Positive(t, sums(t, tel, "cache_bytes")[""])
-	m, err := tel.GetMetric("otelcol_processor_profile_symbolizer_index_duration")
-	require.NoError(t, err)
+	m := must.Get(tel.GetMetric("otelcol_processor_profile_symbolizer_index_duration"))(t)
 	assert.EqualValues(t, 1, m.Data.(metricdata.Histogram[float64]).DataPoints[0].Count)
 
 	c.buildID = "ff" + c.buildID[2:]

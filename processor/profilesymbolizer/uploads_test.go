@@ -30,6 +30,7 @@ import (
 	"go.opentelemetry.io/collector/processor/processortest"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
 )
@@ -57,11 +58,9 @@ func parcaCall(t *testing.T, url, method string, message []byte) ([]byte, error)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/parca.debuginfo.v1alpha1.DebuginfoService/"+method, bytes.NewReader(body))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/grpc")
-	response, err := (&http.Client{Transport: transport}).Do(request)
-	require.NoError(t, err)
+	response := must.Get((&http.Client{Transport: transport}).Do(request))(t)
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	answer := must.Get(io.ReadAll(response.Body))(t)
 	if response.Trailer.Get("Grpc-Status") != "0" {
 		return nil, errors.New(response.Status + response.Header.Get("Grpc-Message"))
 	}
@@ -74,11 +73,9 @@ func post(t *testing.T, url, id string, file io.Reader) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/debuginfo.v1alpha1.DebuginfoService/Upload/"+id, file)
 	require.NoError(t, err)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
+	response := must.Get(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	answer := must.Get(io.ReadAll(response.Body))(t)
 	return response.StatusCode, string(answer)
 }
 
@@ -90,16 +87,14 @@ func should(id string) []byte {
 // A program that nobody knows has names after an agent, which first asks over gRPC, has uploaded it, also in another processor with the directory.
 func TestUploads(t *testing.T) {
 	c := compileC(t, t.TempDir())
-	file, err := os.ReadFile(c.path)
-	require.NoError(t, err)
+	file := must.Get(os.ReadFile(c.path))(t)
 	tel := componenttest.NewTelemetry()
 	cfg, url := configWithUploads(t, t.TempDir())
 	s, sink := symbolizerOf(t, tel, cfg)
 	require.NoError(t, s.ConsumeProfiles(t.Context(), messageOf(c)))
 	require.Empty(t, namesIn(last(sink)))
 
-	answer, err := parcaCall(t, url, "ShouldInitiateUpload", should(c.buildID))
-	require.NoError(t, err)
+	answer := must.Get(parcaCall(t, url, "ShouldInitiateUpload", should(c.buildID)))(t)
 	require.True(t, bytes.HasPrefix(answer, []byte{0x08, 1}), "%q", answer)
 	status, text := post(t, url, c.buildID, bytes.NewReader(file))
 	require.Equal(t, http.StatusOK, status, text)
@@ -154,13 +149,11 @@ func TestUploadAtShutdown(t *testing.T) {
 
 // A server that cannot listen is an error, and leaves nothing behind.
 func TestUploadsCannotListen(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	cfg, _ := configWithUploads(t, "")
 	cfg.Uploads.Get().HTTP.NetAddr.Endpoint = listener.Addr().String()
-	s, err := newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
-	require.NoError(t, err)
+	s := must.Get(newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop()))(t)
 	require.ErrorContains(t, s.Start(t.Context(), componenttest.NewNopHost()), "cannot serve uploads")
 	assert.NoDirExists(t, s.temporary)
 }
@@ -189,11 +182,10 @@ func TestUploadsAuthenticate(t *testing.T) {
 	cfg, url := configWithUploads(t, t.TempDir())
 	id := component.MustNewID("test")
 	cfg.Uploads.Get().HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: id}})
-	s, err := newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
-	require.NoError(t, err)
+	s := must.Get(newSymbolizer(processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop()))(t)
 	require.NoError(t, s.Start(t.Context(), hostWith{id: authenticator{}}))
 	defer func() { assert.NoError(t, s.Shutdown(context.Background())) }()
-	_, err = parcaCall(t, url, "ShouldInitiateUpload", should(buildID))
+	_, err := parcaCall(t, url, "ShouldInitiateUpload", should(buildID))
 	require.ErrorContains(t, err, "401")
 	status, _ := post(t, url, buildID, strings.NewReader("\x7fELF"))
 	require.Equal(t, http.StatusUnauthorized, status)

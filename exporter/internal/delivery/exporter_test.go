@@ -23,6 +23,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // TestDrainTime: a shutdown does not work for longer on what is queued, and counts the rest as not sent.
@@ -56,8 +57,7 @@ func TestDrainTime(t *testing.T) {
 	begin := time.Now()
 	require.NoError(t, e.Shutdown(t.Context()))
 	assert.Less(t, time.Since(begin), 5*time.Second)
-	metric, err := telemetry.GetMetric("otelcol_exporter_send_failed_profile_samples")
-	require.NoError(t, err)
+	metric := must.Get(telemetry.GetMetric("otelcol_exporter_send_failed_profile_samples"))(t)
 	assert.NotNil(t, metric)
 	assert.EqualValues(t, 1, done.Load(), "the others are not begun")
 }

@@ -25,13 +25,13 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // newExporter starts an exporter whose memory is that of a budget.
 func newExporter(t *testing.T, budget *memory.Budget, settings delivery.Settings) *delivery.Exporter {
 	t.Helper()
-	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), settings)
-	require.NoError(t, err)
+	e := must.Get(delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), settings))(t)
 	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
 	return e
 }
@@ -151,8 +151,7 @@ func TestPartsInAQueue(t *testing.T) {
 			return nil
 		},
 	})
-	whole, err := budget.Reserve(t.Context(), 10*size)
-	require.NoError(t, err)
+	whole := must.Get(budget.Reserve(t.Context(), 10*size))(t)
 	ctx := memory.NewContext(t.Context(), whole)
 	for range 5 {
 		require.NoError(t, e.ConsumeProfiles(ctx, message(size)))
@@ -214,8 +213,7 @@ func TestShareIsGivenBack(t *testing.T) {
 		},
 	})
 	for range 8 { // A quarter of the budget is four of them.
-		r, err := budget.Reserve(t.Context(), size)
-		require.NoError(t, err)
+		r := must.Get(budget.Reserve(t.Context(), size))(t)
 		require.NoError(t, e.ConsumeProfiles(memory.NewContext(t.Context(), r), message(1)))
 		<-begun
 		r.Shrink(1)

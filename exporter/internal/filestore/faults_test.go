@@ -236,8 +236,7 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 	}
 	if len(left) > 1 { // a temporary file that could not be removed
 		assert.Contains(t, strings.Join(operations, " "), "remove", what)
-		next, err := Open(options)
-		require.NoError(t, err)
+		next := must.Get(Open(options))(t)
 		assert.Eventually(t, func() bool {
 			found, _ := filepath.Glob(below(options.Directory, "a/b/.tmp-*"))
 			return len(found) == 0

@@ -217,11 +217,10 @@ func TestOpenFails(t *testing.T) {
 }
 
 func TestWriteAfterClose(t *testing.T) {
-	s, err := Open(newOptions(t, t.TempDir()))
-	require.NoError(t, err)
+	s := must.Get(Open(newOptions(t, t.TempDir())))(t)
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
-	_, err = s.Write("a/b/c.pb.gz", []byte("profile"), nil)
+	_, err := s.Write("a/b/c.pb.gz", []byte("profile"), nil)
 	require.ErrorIs(t, err, fs.ErrClosed)
 	assert.Equal(t, ClassOther, ClassOf(err))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // largeFile returns a file with a header, segments of code and of a build id, sections that exist in the header only, and nothing else.
@@ -88,8 +89,7 @@ func TestTooLargeForDebuginfod(t *testing.T) {
 			if test.text != "" {
 				assert.ErrorContains(t, errors.Join(report.errs...), test.text)
 			}
-			left, err := os.ReadDir(server.Directory)
-			require.NoError(t, err)
+			left := must.Get(os.ReadDir(server.Directory))(t)
 			assert.Empty(t, left)
 		})
 	}
@@ -143,12 +143,10 @@ func TestRemoveSections(t *testing.T) {
 		data := append(b.Bytes(), bytes.Repeat([]byte{0xff}, 64)...)
 		data[4] = class
 		write(t, name, data)
-		file, err := os.OpenFile(name, os.O_RDWR, 0)
-		require.NoError(t, err)
+		file := must.Get(os.OpenFile(name, os.O_RDWR, 0))(t)
 		require.NoError(t, removeSections(file))
 		require.NoError(t, file.Close())
-		changed, err := os.ReadFile(name)
-		require.NoError(t, err)
+		changed := must.Get(os.ReadFile(name))(t)
 		require.NoError(t, binary.Read(bytes.NewReader(changed), binary.LittleEndian, header))
 		assert.Equal(t, data[b.Len():], changed[b.Len():])
 		switch h := header.(type) {

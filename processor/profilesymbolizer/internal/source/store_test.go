@@ -23,6 +23,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/debuginfo"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
@@ -169,11 +170,9 @@ func TestHTLHash(t *testing.T) {
 	data := elftest.WithSymbols(idA, "hashed")
 	data = append(data, make([]byte, 10000)...)
 	write(t, filepath.Join(directory, "program"), data)
-	f, err := os.Open(filepath.Join(directory, "program"))
-	require.NoError(t, err)
+	f := must.Get(os.Open(filepath.Join(directory, "program")))(t)
 	defer f.Close()
-	hash, err := htlHash(f, int64(len(data)))
-	require.NoError(t, err)
+	hash := must.Get(htlHash(f, int64(len(data))))(t)
 	name, _ := get(t, newStore(t, settings(t.TempDir(), Directories{directory})), Binary{Kind: HTLHash, ID: hash, Path: "/program"})
 	assert.Equal(t, "hashed", name)
 	_, result := get(t, newStore(t, settings(t.TempDir(), Directories{directory})), Binary{Kind: HTLHash, ID: hash[2:] + "00", Path: "/program"})
@@ -212,8 +211,7 @@ func TestCache(t *testing.T) {
 	assert.Equal(t, Missing, result)
 
 	cached := (&cache{directory: shared}).path(a)
-	data, err := os.ReadFile(cached)
-	require.NoError(t, err)
+	data := must.Get(os.ReadFile(cached))(t)
 	data[len(data)-1] ^= 1
 	require.NoError(t, os.WriteFile(cached, data, 0o600))
 	set := settings(shared, directories)
@@ -349,8 +347,7 @@ func TestDebuginfodFails(t *testing.T) {
 			set := settings(t.TempDir(), server)
 			_, result := get(t, newStore(t, set), Binary{Kind: GNU, ID: idA})
 			assert.Equal(t, test.result, result)
-			left, err := os.ReadDir(server.Directory)
-			require.NoError(t, err)
+			left := must.Get(os.ReadDir(server.Directory))(t)
 			assert.Empty(t, left, "no file is left")
 		})
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
@@ -57,8 +58,7 @@ func TestUploads(t *testing.T) {
 	s := newStore(t, settings(t.TempDir(), u))
 	u.Stored = s.Renew
 	file := elftest.WithSymbols(idA, "uploaded")
-	hash, err := htlHash(bytes.NewReader(file), int64(len(file)))
-	require.NoError(t, err)
+	hash := must.Get(htlHash(bytes.NewReader(file), int64(len(file))))(t)
 	for _, b := range []Binary{{Kind: GNU, ID: idA}, {Kind: HTLHash, ID: hash}} {
 		_, result := get(t, s, b)
 		require.Equal(t, Missing, result)

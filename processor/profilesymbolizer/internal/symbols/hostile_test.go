@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
@@ -54,8 +55,7 @@ func hostileBuild(tb testing.TB, data []byte, out *os.File) (Result, error) {
 func TestHostileFiles(t *testing.T) {
 	files := elftest.Hostile()
 	assert.GreaterOrEqual(t, len(files), 60)
-	out, err := os.Create(filepath.Join(t.TempDir(), "index"))
-	require.NoError(t, err)
+	out := must.Get(os.Create(filepath.Join(t.TempDir(), "index")))(t)
 	defer out.Close()
 	for name, data := range files {
 		require.NoError(t, out.Truncate(0))
@@ -71,8 +71,7 @@ func TestHostileFiles(t *testing.T) {
 		// What is garbage in between counts here, and not at once in the memory of a process.
 		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*hostileMemory), name)
 		if err == nil && result.Bytes > 0 {
-			content, err := os.ReadFile(out.Name())
-			require.NoError(t, err)
+			content := must.Get(os.ReadFile(out.Name()))(t)
 			table, err := index.Read(content[:result.Bytes])
 			require.NoError(t, err, name)
 			table.Lookup(nil, elftest.CodeAddress)

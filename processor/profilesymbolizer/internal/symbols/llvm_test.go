@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 // llvmSymbolizer returns the frames of addresses by llvm-symbolizer, with the linker's names.
@@ -23,8 +25,7 @@ func llvmSymbolizer(t *testing.T, name string, list []uint64) [][]frame {
 	}
 	cmd := exec.Command("llvm-symbolizer", "--inlines", "--no-demangle", "--obj="+name)
 	cmd.Stdin = strings.NewReader(input.String())
-	out, err := cmd.Output()
-	require.NoError(t, err)
+	out := must.Get(cmd.Output())(t)
 	var result [][]frame
 	for block := range strings.SplitSeq(strings.TrimSuffix(string(out), "\n\n"), "\n\n") {
 		var frames []frame

@@ -24,6 +24,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/elftest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
 
@@ -144,8 +145,7 @@ func (x *target) call(t *testing.T, method string, request []byte) (map[int]stri
 // send calls Upload with these messages.
 func (x *target) send(t *testing.T, messages [][]byte) (map[int]string, error) {
 	t.Helper()
-	stream, err := x.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, service+"Upload")
-	require.NoError(t, err)
+	stream := must.Get(x.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, service+"Upload"))(t)
 	for _, m := range messages {
 		if err := stream.SendMsg(m); err != nil {
 			require.ErrorIs(t, err, io.EOF)
@@ -188,17 +188,13 @@ func padding(size int) (messages [][]byte) {
 // upload does what Parca's agent does: it asks, announces, sends in chunks of 8 MiB, and says that it has finished.
 func (x *target) upload(t *testing.T, id string, file []byte) {
 	t.Helper()
-	should, err := x.call(t, "ShouldInitiateUpload", message(1, id, 4, 0, 5, 1))
-	require.NoError(t, err)
+	should := must.Get(x.call(t, "ShouldInitiateUpload", message(1, id, 4, 0, 5, 1)))(t)
 	require.Equal(t, "1", should[1], should[2])
-	initiated, err := x.call(t, "InitiateUpload", message(1, id, 2, len(file), 3, "hash", 5, 0, 6, 1))
-	require.NoError(t, err)
+	initiated := must.Get(x.call(t, "InitiateUpload", message(1, id, 2, len(file), 3, "hash", 5, 0, 6, 1)))(t)
 	instructions := decode(t, []byte(initiated[1]))
 	require.Equal(t, "1", instructions[3], "by gRPC")
-	response, err := x.send(t, uploadOf(instructions[1], instructions[2], file, 8<<20))
-	require.NoError(t, err)
+	response := must.Get(x.send(t, uploadOf(instructions[1], instructions[2], file, 8<<20)))(t)
 	assert.Equal(t, map[int]string{1: id, 2: strconv.Itoa(len(file))}, response)
-	finished, err := x.call(t, "MarkUploadFinished", message(1, id, 2, instructions[2]))
-	require.NoError(t, err)
+	finished := must.Get(x.call(t, "MarkUploadFinished", message(1, id, 2, instructions[2])))(t)
 	assert.Empty(t, finished)
 }

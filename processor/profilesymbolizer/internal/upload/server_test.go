@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
 
@@ -30,10 +31,9 @@ func TestParca(t *testing.T) {
 	assert.True(t, x.files.Has(idA))
 	assert.Equal(t, map[string]int{Stored: 1}, x.counts())
 
-	should, err := x.call(t, "ShouldInitiateUpload", message(1, idA))
-	require.NoError(t, err)
+	should := must.Get(x.call(t, "ShouldInitiateUpload", message(1, idA)))(t)
 	assert.Equal(t, map[int]string{2: "the binary is there already"}, should)
-	_, err = x.call(t, "InitiateUpload", message(1, idA, 2, 1000))
+	_, err := x.call(t, "InitiateUpload", message(1, idA, 2, 1000))
 	assert.Equal(t, codes.AlreadyExists, status.Code(err))
 	_, err = x.send(t, uploadOf(idA, "1000", make([]byte, 1000), 1000))
 	assert.Equal(t, codes.AlreadyExists, status.Code(err))
@@ -43,28 +43,23 @@ func TestParca(t *testing.T) {
 func TestForce(t *testing.T) {
 	x := newTarget(t, time.Minute, time.Minute)
 	x.upload(t, idA, large(10))
-	should, err := x.call(t, "ShouldInitiateUpload", message(1, idA, 3, 1))
-	require.NoError(t, err)
+	should := must.Get(x.call(t, "ShouldInitiateUpload", message(1, idA, 3, 1)))(t)
 	assert.Equal(t, "1", should[1])
 	file := large(20)
-	initiated, err := x.call(t, "InitiateUpload", message(1, strings.ToUpper(idA), 2, len(file), 4, 1))
-	require.NoError(t, err)
+	initiated := must.Get(x.call(t, "InitiateUpload", message(1, strings.ToUpper(idA), 2, len(file), 4, 1)))(t)
 	instructions := decode(t, []byte(initiated[1]))
-	_, err = x.send(t, uploadOf(idA, instructions[2], file, 1))
+	_, err := x.send(t, uploadOf(idA, instructions[2], file, 1))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{Stored: 2}, x.counts())
 }
 
 func post(t *testing.T, url, contentType string, body io.Reader) (int, []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
-	require.NoError(t, err)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, url, body))(t)
 	request.Header.Set("Content-Type", contentType)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
+	response := must.Get(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	return response.StatusCode, text
 }
 
