@@ -12,7 +12,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The classes of errors of [Decoder.Decode], for errors.Is. Both are permanent: the same recording never succeeds.
 // Decoder translates recordings to OTLP profiles. It is safe for concurrent use.
 type Decoder struct {
 	opts   Options

@@ -8,6 +8,7 @@ import (
 	"fmt"
 )
 
+// The classes of errors of [Decoder.Decode], for errors.Is. Both are permanent: the same recording never succeeds.
 var (
 	// ErrMalformed says that the recording violates the format.
 	ErrMalformed = errors.New("malformed JFR recording")
