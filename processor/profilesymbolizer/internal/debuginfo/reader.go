@@ -119,8 +119,8 @@ func (r *reader) walk(u *unit, files *files) error {
 			continue
 		}
 		inner := node
-		switch {
-		case a.tag == dwarf.TagSubprogram || a.tag == dwarf.TagInlinedSubroutine:
+		switch a.tag {
+		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
 			if inner, err = r.readFunction(u, &c, a, node, files); err != nil {
 				return err
 			}
