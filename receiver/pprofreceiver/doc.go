@@ -13,6 +13,6 @@
 // them, fetch_ the sections that fetch, format_ the payload formats, and intake_ what all payloads pass. refusal.go has the classes of
 // errors with their answers.
 //
-// To add a push API, add a file with its read function, a row in server.newAPIs, and a field in [APIsConfig]. To add a payload format,
-// add a file format_, and set it in the [payload] of the APIs that accept it.
+// To add a push API, add a file with its read function, a row in server.newAPIs, and in config_server.go a field of [APIsConfig], its
+// default and its paths. To add a payload format, add a file format_, and set it in the [payload] of the APIs that accept it.
 package pprofreceiver // import "github.com/otelpprof/otelpprof/receiver/pprofreceiver"
