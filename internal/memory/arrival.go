@@ -51,7 +51,6 @@ func (b *Budget) Arrive(ctx context.Context, overhead int64, abort func()) (*Arr
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.arrivals = append(b.arrivals, a)
-	a.arriving = true
 	return a, nil
 }
 
@@ -87,6 +86,7 @@ func (a *Arrival) Release() {
 // and [ErrCanceled] if ctx has. After it, the request cannot be ended.
 func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
 	a.counted.Store(true)
+	a.locked(func() { a.arriving = true }) // Not before: a request without a body to read has begun.
 	content, err := a.read(ctx, body, announced, workFactor)
 	switch {
 	case !a.End():

@@ -90,6 +90,18 @@ func TestGrowingFirst(t *testing.T) {
 	})
 }
 
+// TestGrowingWithoutBody: a request that has no body to read has begun, as one whose body has arrived.
+func TestGrowingWithoutBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(800, time.Minute)
+		older := must.Get(b.Arrive(t.Context(), 100, nil))(t)
+		younger := must.Get(b.Reserve(t.Context(), 100))(t)
+		other := must.Get(b.Reserve(t.Context(), 500))(t)
+		got := orderOf(t, other.Release, growth{"younger", younger, 600}, growth{"older", older.Reservation, 600})
+		assert.Equal(t, []string{"older", "younger"}, got)
+	})
+}
+
 // TestOldestFirst: of large reservations that wait, the oldest is served first, even if a younger one would fit before.
 func TestOldestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
