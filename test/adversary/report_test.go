@@ -90,7 +90,7 @@ func peakTable(t *testing.T, all []measurement) string {
 			largest := memoryOf(mib).largest()
 			row, measured = row+fmt.Sprintf(" %d MiB |", peak), true
 			assert.LessOrEqual(t, peak, largest, "%s in %d MiB", s.name, mib)
-			if len(bodies) >= 60 {
+			if len(bodies) >= 60 && s.front == "" { // What only reads from Kafka has few requests at a time.
 				assert.GreaterOrEqual(t, 2*peak, largest, "%s in %d MiB: the formula says too much", s.name, mib)
 			}
 		}

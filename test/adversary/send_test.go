@@ -192,7 +192,9 @@ func (p *process) startHonest(t *testing.T) []*honest {
 	if address := p.listening(pages); address != "" {
 		all = append(all, startHonest(ctx, "page", looking(client, "http://"+address+"/")))
 	}
-	require.NotEmpty(t, all)
+	if !strings.Contains(p.text, "group_id:") { // What only reads from Kafka has no port for senders.
+		require.NotEmpty(t, all)
+	}
 	return all
 }
 
