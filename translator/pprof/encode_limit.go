@@ -42,7 +42,7 @@ func (t *encoding) fits(bytes int) error {
 func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err error) {
 	pprofs := 0
 	for _, scope := range resource.ScopeProfiles().All() {
-		pprofs += mostPprofs(scope)
+		pprofs += t.mostPprofs(scope)
 	}
 	if pprofs <= 1 || int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
 		return nil
@@ -77,13 +77,15 @@ const (
 	originalFactor = 16
 )
 
-// mostPprofs returns an upper bound of the number of pprofs of a scope: a single upload is one.
-func mostPprofs(scope pprofile.ScopeProfiles) int {
+// mostPprofs returns an upper bound of the number of pprofs of a scope. Profiles with the order of their types are usually those of a
+// single upload, but the order alone does not say so: they can differ in their times.
+func (t *encoding) mostPprofs(scope pprofile.ScopeProfiles) int {
 	n := scope.Profiles().Len()
-	if _, one := originalOrder(scope.Scope(), n); one {
-		return 1
+	if _, ordered := originalOrder(scope.Scope(), n); !ordered || n <= 1 {
+		return n
 	}
-	return n
+	t.groupProfiles(scope.Scope(), scope.Profiles(), nil)
+	return len(t.groups)
 }
 
 // mostBytes returns a rough upper bound of the pprofs of a resource. Each has at most all entries of the dictionary.
@@ -94,7 +96,7 @@ func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
 	tables := maxHeaderBytes + tableFactor*(t.tableBytes+dictionary.MapMemory(resource.Resource().Attributes()))
 	for _, scope := range resource.ScopeProfiles().All() {
 		profiles := scope.Profiles()
-		bytes += int64(mostPprofs(scope)) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
+		bytes += int64(t.mostPprofs(scope)) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
 		for _, profile := range profiles.All() {
 			bytes += originalFactor * int64(profile.OriginalPayload().Len())
 			for _, sample := range profile.Samples().All() {

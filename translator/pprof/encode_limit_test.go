@@ -126,6 +126,28 @@ func TestPprofsOfAResource(t *testing.T) {
 	assert.ErrorContains(t, faults[0], fmt.Sprintf("bytes of the pprofs of a message: 1053312, the limit is %d", limit))
 }
 
+// TestPprofsOfAScopeWithOrder: profiles with the order of their types are several pprofs if their times differ. Then none of those that
+// fit one by one, but not together, is written.
+func TestPprofsOfAScopeWithOrder(t *testing.T) {
+	for profiles, limit := range map[int]int{2: 15_000, 200: 1 << 20} {
+		t.Run(strconv.Itoa(profiles), func(t *testing.T) {
+			m, stack := longStack(10_000)
+			order := m.pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Scope().Attributes().PutEmptySlice("pprof.scope.sample_type_order")
+			for i := range profiles {
+				p := m.profile("a/1")
+				p.SetTime(pcommon.Timestamp(i + 1))
+				m.sample(p, stack, []int64{1})
+				order.AppendEmpty().SetInt(int64(i))
+			}
+
+			all, faults := encodeWithFaults(t, m.done(), pprof.EncodeOptions{PprofBytes: limit})
+			require.Len(t, faults, profiles)
+			require.ErrorIs(t, faults[0], pprof.ErrTooLarge)
+			assert.Zero(t, len(all), "written pprofs")
+		})
+	}
+}
+
 // TestPprofsThatFitExactly: the size that decides is the one that is written, and what is written before counts.
 func TestPprofsThatFitExactly(t *testing.T) {
 	m, stack := longStack(10_000)
