@@ -53,13 +53,17 @@ func (c *call) tree(sides ...*selection) (*tree, error) {
 	return t, nil
 }
 
-// name returns the index of the name of a function. A function without a known place gets this one.
+// name returns the index of the name of a function. A function without a known place gets this one. After an error of work, which the
+// caller must look at, the index is wrong.
 func (t *tree) name(text string, at place) uint32 {
 	text, at.file = store.Cut(text, maxName), store.Cut(at.file, maxName)
 	if text == rootName || text == otherName {
 		text += " " // The root and what is not drawn have these names, and no function.
 	}
 	index := t.names.Add(text, t.work)
+	if t.work.Err() != nil { // The name can have no place.
+		return 0
+	}
 	if int(index) == len(t.places) {
 		t.places = store.Append(t.places, at, t.work)
 		_ = t.work.Use(int64(len(text) + len(at.file))) // The caller looks at the error.
