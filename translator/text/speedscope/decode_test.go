@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
@@ -170,4 +171,18 @@ func BenchmarkFormat(b *testing.B) {
 	payload.WriteString(`{"shared":{"frames":[{"name":"main"},{"name":"handle"},{"name":"checkout"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0]`)
 	payload.WriteString(strings.Repeat(",[0,1,2]", 19_999) + `],"weights":[1` + strings.Repeat(",1", 19_999) + "]}]}")
 	format.Benchmark(b, "speedscope", payload.Bytes())
+}
+
+// TestListsOfOtherType: samples and weights must be arrays, also in a profile of events, which does not need them.
+func TestListsOfOtherType(t *testing.T) {
+	profile := func(list string) []byte {
+		return file(`{"type":"evented","unit":"nanoseconds",` + list + `,"events":[{"type":"O","at":0,"frame":0},{"type":"C","at":5,"frame":0}]}`)
+	}
+	for _, list := range []string{`"samples":5`, `"weights":{"a":1}`} {
+		_, _, err := speedscope.Decode(profile(list), pprof.Source{}, text.Options{})
+		require.ErrorIs(t, err, text.ErrMalformed, list)
+		require.ErrorContains(t, err, "want [", list)
+	}
+	_, _, err := speedscope.Decode(profile(`"samples":null`), pprof.Source{}, text.Options{})
+	require.NoError(t, err)
 }

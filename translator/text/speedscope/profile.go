@@ -75,9 +75,9 @@ func (r *reader) readHeader() (h header) {
 		case "events":
 			h.events = r.Mark()
 		case "samples":
-			h.samples = r.Mark()
+			h.samples = r.MarkArray()
 		case "weights":
-			h.weights = r.Mark()
+			h.weights = r.MarkArray()
 		default:
 			r.Skip()
 		}

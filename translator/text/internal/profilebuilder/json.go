@@ -69,15 +69,21 @@ type Place struct{ At, Items int }
 
 // Mark returns the place of a value, and skips the value.
 func (j *JSON) Mark() Place {
-	place := Place{At: j.At}
-	if j.Peek() != '[' {
-		j.Skip()
-		return place
+	if j.Peek() == '[' {
+		return j.MarkArray()
 	}
-	j.fail(j.Array(func() error {
+	place := Place{At: j.At}
+	j.Skip()
+	return place
+}
+
+// MarkArray is Mark for a value that must be an array, or null.
+func (j *JSON) MarkArray() Place {
+	place := Place{At: j.At}
+	for range j.Items("") {
 		place.Items++
-		return j.Scanner.Skip()
-	}))
+		j.Skip()
+	}
 	return place
 }
 
