@@ -143,7 +143,7 @@ func TestPprofsOfAScopeWithOrder(t *testing.T) {
 			all, faults := encodeWithFaults(t, m.done(), pprof.EncodeOptions{PprofBytes: limit})
 			require.Len(t, faults, profiles)
 			require.ErrorIs(t, faults[0], pprof.ErrTooLarge)
-			assert.Zero(t, len(all), "written pprofs")
+			assert.Empty(t, all, "written pprofs")
 		})
 	}
 }
