@@ -8,9 +8,11 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// idTable finds the position of an entry by its pprof id. It is an array if the ids are small, as those of most producers, which count up
-// from 1, and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
+// idTable finds the position of an entry by its pprof id. It needs no memory if the ids count up from 1, as those of most producers, an
+// array if they are small, and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
 type idTable struct {
+	// counted is the number of entries if entry i has id i+1, or else 0.
+	counted int
 	// array has the position plus one of each id, or 0.
 	array []int32
 	byID  map[uint64]int32
@@ -20,7 +22,7 @@ type idTable struct {
 
 // reset prepares the table for n entries with ids up to largest.
 func (t *idTable) reset(n int, largest uint64) {
-	t.array = t.array[:0]
+	t.counted, t.array = 0, t.array[:0]
 	clear(t.byID)
 	switch {
 	case largest <= uint64(4*n+64):
@@ -45,6 +47,9 @@ func (t *idTable) add(id uint64, i int) (existing int) {
 
 // find returns the position of the entry with this id.
 func (t *idTable) find(id uint64) (int, bool) {
+	if t.counted > 0 {
+		return int(id - 1), id-1 < uint64(t.counted)
+	}
 	if len(t.array) == 0 {
 		i, found := t.byID[id]
 		return int(i) - 1, found
@@ -58,9 +63,15 @@ func (t *idTable) find(id uint64) (int, bool) {
 // fill adds n entries. Entries with the same id are an error, unless equal reports that they have the same content. repeated is
 // the number of those.
 func (t *idTable) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (repeated int, err error) {
-	largest := uint64(0)
+	largest, counts := uint64(0), true
 	for i := range n {
-		largest = max(largest, id(i))
+		v := id(i)
+		largest, counts = max(largest, v), counts && v == uint64(i+1)
+	}
+	if counts {
+		t.reset(0, 0)
+		t.counted = n
+		return 0, nil
 	}
 	t.reset(n, largest)
 	for i := range n {
