@@ -47,10 +47,12 @@ type underFaults struct {
 }
 
 // TestFaults sends uploads while faults happen. Then it accounts for every upload: each is answered as it should be, each refusal is
-// counted, and what was accepted arrives as it was. `make soak-faults` runs it, and writes the figures to docs/reliability.md.
+// counted, and what was accepted arrives as it was. `make soak-faults` runs it, and writes the figures to docs/reliability.md. With
+// OTELPPROF_REQUIRE_FAULTS it is never skipped.
 func TestFaults(t *testing.T) {
 	text := os.Getenv("OTELPPROF_FAULTS_DURATION")
 	if text == "" {
+		require.Empty(t, os.Getenv("OTELPPROF_REQUIRE_FAULTS"), "OTELPPROF_FAULTS_DURATION is not set")
 		t.Skip("OTELPPROF_FAULTS_DURATION is not set: run `make soak-faults`")
 	}
 	duration := must.Get(time.ParseDuration(text))(t)
