@@ -7,7 +7,9 @@ package inflate
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,5 +48,26 @@ func TestOneAllocation(t *testing.T) {
 			}
 		})
 		assert.Less(t, got, 2.0, name)
+	}
+}
+
+// TestKeepsNoResult: pooled readers do not keep the result alive, which nobody would count.
+func TestKeepsNoResult(t *testing.T) {
+	plain := profileLike(testLimit)
+	for name, src := range map[string][]byte{
+		"gzip":         gzipped(t, plain),
+		"zstd":         zstdAll(t, plain),
+		"zstd stream":  zstdStream(t, bytes.NewReader(plain)),
+		"cut off zstd": zstdAll(t, plain)[:testLimit/8],
+		"zstd in gzip": gzipped(t, zstdAll(t, plain)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dst := make([]byte, testLimit)
+			result := weak.Make(&dst[0])
+			_, _ = plainOf(dst[:0], src, testLimit)
+			runtime.GC() // It empties no pool: their content stays until the next one.
+			assert.Nil(t, result.Value(), "the result is still referred to")
+			runtime.KeepAlive(&zstdReaders)
+		})
 	}
 }

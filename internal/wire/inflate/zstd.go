@@ -54,7 +54,10 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 	if reader == nil {
 		reader = newZstdReader()
 	}
-	defer zstdReaders.Put(reader, own)
+	defer func() {
+		_, _ = reader.DecodeAll(nil, nil) // Else the reader refers to the result until its next use.
+		zstdReaders.Put(reader, own)
+	}()
 	base := len(dst)
 	for len(src) > 0 {
 		frame, err := readFrame(src)
