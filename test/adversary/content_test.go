@@ -154,7 +154,7 @@ func zstandard(c content, options ...zstd.EOption) []byte {
 
 func base64Text(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
-// backend takes every message of gRPC. It does not unmarshal it: what is hostile to the gateway is hostile to a test.
+// backend takes every message of gRPC, and every request of HTTP/1. It does not read them: what is hostile to the gateway is hostile to a test.
 type backend struct {
 	// records says that what comes was in Kafka.
 	records bool
@@ -170,6 +170,7 @@ func startBackend(t *testing.T, address string, records bool) *backend {
 	t.Helper()
 	b := &backend{records: records}
 	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	b.server = &http.Server{Handler: http.HandlerFunc(b.serve), Protocols: protocols}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
