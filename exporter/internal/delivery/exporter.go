@@ -112,7 +112,7 @@ func (e *Exporter) Start(ctx context.Context, host component.Host) (err error) {
 	return e.Profiles.Start(ctx, host)
 }
 
-// queuedPart: one part in queuedPart of the budget is for requests in a queue in memory.
+// queuedPart: one part in queuedPart of the budget is for requests in a queue in memory. A part of that is kept for ordinary requests.
 const queuedPart = 4
 
 // ConsumeProfiles passes a request to exporterhelper. If the request is larger than the queue or the budget, the error is permanent: the
@@ -126,7 +126,7 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	if e.budget == nil {
 		return e.Profiles.ConsumeProfiles(ctx, pd) // It was not started, which exporterhelper reports.
 	}
-	if share := e.budget.Size() / queuedPart; e.inMemory && !e.queued.fits(reservation, share) {
+	if share := e.budget.Fill(e.budget.Size()/queuedPart, reservation.Bytes()); e.inMemory && !e.queued.fits(reservation, share) {
 		if reservation.Bytes() > share {
 			return e.exportNow(ctx, pd)
 		}

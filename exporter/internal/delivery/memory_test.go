@@ -108,8 +108,9 @@ func message(bytes int) pprofile.Profiles {
 	return pd
 }
 
-// TestQueueIsFull: while the destination is away, the requests in the queue use a quarter of the budget. The error for another one is
-// retryable. It is not that of an exhausted budget, for which a receiver would ask the operator for more memory.
+// TestQueueIsFull: while the destination is away, the requests in the queue use a quarter of the budget, large ones seven eighths of that.
+// The error for another one is retryable. It is not that of an exhausted budget, for which a receiver would ask the operator for more
+// memory. An ordinary request still has a place.
 func TestQueueIsFull(t *testing.T) {
 	const size = 1 << 20
 	end := make(chan struct{})
@@ -128,11 +129,12 @@ func TestQueueIsFull(t *testing.T) {
 			accepted++
 		}
 	}
-	require.ErrorContains(t, err, "sending_queue is full: its requests use their part of the memory budget, 16777216 bytes")
+	require.ErrorContains(t, err, "sending_queue is full: its requests use their part of the memory budget, 14680064 bytes")
 	require.NotErrorIs(t, err, memory.ErrExhausted)
 	assert.False(t, consumererror.IsPermanent(err))
 	assert.Greater(t, accepted, 4)
-	assert.LessOrEqual(t, used(budget), int64(16*size))
+	assert.LessOrEqual(t, used(budget), int64(14*size))
+	require.NoError(t, e.ConsumeProfiles(t.Context(), message(size/4)))
 	close(end)
 	shutdown(t, e, budget)
 }
@@ -151,15 +153,15 @@ func TestPartsInAQueue(t *testing.T) {
 			return nil
 		},
 	})
-	whole := must.Get(budget.Reserve(t.Context(), 10*size))(t)
+	whole := must.Get(budget.Reserve(t.Context(), 8*size))(t)
 	ctx := memory.NewContext(t.Context(), whole)
 	for range 5 {
 		require.NoError(t, e.ConsumeProfiles(ctx, message(size)))
 	}
 	whole.Release()
-	require.NoError(t, e.ConsumeProfiles(t.Context(), message(2*size)), "16 MiB are for the queue")
+	require.NoError(t, e.ConsumeProfiles(t.Context(), message(2*size)), "14 MiB are for large requests")
 	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), message(2*size)), "sending_queue is full")
-	assert.GreaterOrEqual(t, used(budget), int64(10*size))
+	assert.GreaterOrEqual(t, used(budget), int64(8*size))
 	end.Done()
 	shutdown(t, e, budget)
 }
