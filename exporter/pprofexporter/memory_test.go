@@ -89,7 +89,7 @@ func TestMemoryIsNeverEnoughBesideTheMessage(t *testing.T) {
 	for _, left := range []int64{1000, 512 << 10} { // too little for the encoder, and for the compression
 		host := newBudgetHost(enough, time.Millisecond)
 		f := newFixtureAt(t, host, nil)
-		message := must.Get(host.budget.Reserve(t.Context(), host.budget.Fill(enough, enough)-left))(t)
+		message := must.Get(host.budget.Reserve(t.Context(), enough/8*7-left))(t)
 		err := f.ConsumeProfiles(memory.NewContext(t.Context(), message), deliverytest.CPU(t, "a"))
 		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.ErrorContains(t, err, "a request may have 7340032")

@@ -102,7 +102,7 @@ func (s *grpcServer) HandleRPC(ctx context.Context, event stats.RPCStats) {
 		if found, admitted := s.admissions.LoadAndDelete(c.message); admitted {
 			a := found.(*admission)
 			a.reservation.Release()
-			s.pool.arriving.Add(a.received) // gRPC puts the buffers back soon, which subtracts them again.
+			s.pool.arriving.Use(a.received) // gRPC puts the buffers back soon, which subtracts them again.
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 			return nil // A client may send two messages in a call, which gRPC refuses after both.
 		}
 		received := receivedBytes(data)
-		s.pool.arriving.Add(-received) // It has arrived.
+		s.pool.arriving.Use(-received) // It has arrived.
 		err := s.admit(signal, data, v, message)
 		if err != nil {
 			message.Shrink(0)

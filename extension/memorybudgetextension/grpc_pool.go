@@ -6,7 +6,6 @@ package memorybudgetextension
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 	"weak"
 
@@ -28,7 +27,7 @@ type bufferPool struct {
 	budget *memory.Budget
 	pool   mem.BufferPool
 	// arriving is the number of bytes in buffers of requests that are still arriving.
-	arriving atomic.Int64
+	arriving memory.Share
 	// ending is held while requests end.
 	ending sync.Mutex
 	// counted has the buffers in use.
@@ -39,7 +38,9 @@ var _ mem.BufferPool = (*bufferPool)(nil)
 
 func newBufferPool(budget *memory.Budget) *bufferPool {
 	// A frame has at most 16 KiB. gRPC never puts buffers of 1 KiB or less back.
-	return &bufferPool{budget: budget, pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
+	p := &bufferPool{budget: budget, pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
+	p.arriving.Limit(budget, budget.Size()/arrivingPart)
+	return p
 }
 
 // Get returns a buffer of length bytes, when there is memory for it, see [memory.Budget.Count]. Of a connection, one buffer waits at a time.
@@ -65,8 +66,8 @@ const (
 
 // count counts bytes of buffers. Above the share of arriving requests it waits, while these are ended.
 func (p *bufferPool) count(bytes int64) {
-	arriving, share := p.arriving.Add(bytes), p.budget.Size()/arrivingPart
-	for begin := time.Now(); bytes > 0 && arriving > share && time.Since(begin) < maxWait; arriving = p.arriving.Load() {
+	exceeded := p.arriving.Use(bytes)
+	for begin := time.Now(); bytes > 0 && exceeded && time.Since(begin) < maxWait; exceeded = p.arriving.Use(0) {
 		if !p.ending.TryLock() {
 			time.Sleep(endInterval / 4)
 			continue

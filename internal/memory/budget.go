@@ -106,9 +106,9 @@ func (b *Budget) Begin() *Reservation {
 	return &Reservation{budget: b, number: b.begun, holders: 1}
 }
 
-// Fill returns up to how many bytes a part of the budget may be filled with a reservation of this size. The rest is kept for ordinary
+// fill returns up to how many bytes a part of the budget may be filled with a reservation of this size. The rest is kept for ordinary
 // reservations.
-func (b *Budget) Fill(part, bytes int64) int64 {
+func (b *Budget) fill(part, bytes int64) int64 {
 	if bytes <= b.ordinary() {
 		return part
 	}
@@ -120,7 +120,7 @@ func (b *Budget) limitOf(r *Reservation, bytes int64) int64 {
 	if r.accepted {
 		return b.size
 	}
-	return b.Fill(b.size, bytes)
+	return b.fill(b.size, bytes)
 }
 
 // await reserves more bytes for r.

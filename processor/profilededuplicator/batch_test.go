@@ -20,6 +20,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
@@ -204,7 +205,7 @@ func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		one := dictionary.MessageMemory(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
-		f := startWithin(t, heldPart*(4*one+1), next, batchOf(func(cfg *BatchConfig) { cfg.Timeout, cfg.MaxBytes = time.Hour, 0 }))
+		f := startWithin(t, heldPart*memory.MessageFactor*(4*one+1), next, batchOf(func(cfg *BatchConfig) { cfg.Timeout, cfg.MaxBytes = time.Hour, 0 }))
 		for i := range byte(3) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
 		}
@@ -222,7 +223,7 @@ func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
 func TestHeldBytesFollowTheBudget(t *testing.T) {
 	for configured, want := range map[int64]int64{0: 2 << 30, 64 << 20: 64 << 20, 8 << 30: 2 << 30} {
 		f := startWithin(t, 8<<30, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.MaxHeldBytes = configured }))
-		assert.Equal(t, want, f.Profiles.(*deduplicator).batching.batches.maxHeld, "max_held_bytes is %d", configured)
+		assert.Equal(t, want, f.Profiles.(*deduplicator).batching.batches.held.Most(0)/memory.MessageFactor, "max_held_bytes is %d", configured)
 	}
 }
 

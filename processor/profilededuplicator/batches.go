@@ -27,7 +27,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // batches collects the messages of each tenant in batches, and flushes these.
 //
-// The messages of all tenants together use at most maxHeld bytes, and at most MetadataCardinalityLimit tenants have messages.
+// The messages of all tenants together use at most a part of the budget, and at most MetadataCardinalityLimit tenants have messages.
 // For each tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant
 // without messages is removed.
 type batches struct {
@@ -49,10 +49,8 @@ type batches struct {
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
-	held    int64
-	// maxHeld limits the held bytes to a part of the budget, and to MaxHeldBytes. A single message may be larger.
-	maxHeld int64
-	budget  *memory.Budget
+	// held has the reservations of the messages.
+	held    memory.Share
 	stopped bool
 }
 
@@ -81,7 +79,7 @@ func (b *batches) add(of origin, m message) error {
 	if err != nil {
 		return err
 	}
-	b.held += m.memory
+	b.held.Use(memory.MessageFactor * m.memory)
 	if t.open == nil {
 		b.openBatch(t)
 	}
@@ -96,19 +94,19 @@ func (b *batches) add(of origin, m message) error {
 }
 
 // admit returns the tenant for a message of this size, or a *refusal if a limit does not allow one more.
-func (b *batches) admit(of origin, memory int64) (*tenant, error) {
+func (b *batches) admit(of origin, bytes int64) (*tenant, error) {
 	t := b.tenants[of.key]
 	switch {
 	case b.stopped:
 		return nil, &refusal{refusedStopped, errStopped}
-	case b.cfg.MaxHeldBytes > 0 && memory > b.cfg.MaxHeldBytes:
+	case b.cfg.MaxHeldBytes > 0 && bytes > b.cfg.MaxHeldBytes:
 		return nil, &refusal{refusedTooLarge, otlpstatus.BadRequest(
-			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes)}
-	case !b.fits(memory):
+			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", bytes, b.cfg.MaxHeldBytes)}
+	case b.held.Used() > 0 && !b.held.Fits(memory.MessageFactor*bytes):
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(
 			"cannot hold %d more bytes in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
-			memory, b.held, b.maxHeld)}
+			bytes, b.held.Used()/memory.MessageFactor, b.held.Most(0)/memory.MessageFactor)}
 	case t == nil && len(b.tenants) >= b.cfg.MetadataCardinalityLimit:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedTenants, fmt.Errorf(
@@ -120,11 +118,6 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 		b.tenants[of.key] = t
 	}
 	return t, nil
-}
-
-// fits tells whether a message of this size can be held beside the others.
-func (b *batches) fits(bytes int64) bool {
-	return b.held == 0 || b.held+bytes <= b.budget.Fill(b.maxHeld, memory.MessageFactor*bytes)
 }
 
 func (b *batches) openBatch(t *tenant) {
@@ -187,7 +180,7 @@ func (b *batches) remove(due *batch) {
 	t := due.tenant
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held -= due.memory
+	b.held.Use(-memory.MessageFactor * due.memory)
 	t.flushes--
 	b.startFlushes(t)
 	if t.idle() {
@@ -195,22 +188,21 @@ func (b *batches) remove(due *batch) {
 	}
 }
 
-// heldPart: messages in batches may have one part in heldPart of the budget by their size, and so half of it by their reservations.
-const heldPart = 2 * memory.MessageFactor
+// heldPart: messages in batches may have one part in heldPart of the budget.
+const heldPart = 2
 
-// limitTo sets maxHeld.
+// limitTo limits the held messages to their part of the budget, and to MaxHeldBytes.
 func (b *batches) limitTo(budget *memory.Budget) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.budget, b.maxHeld = budget, budget.Size()/heldPart
+	most := budget.Size() / heldPart
 	if b.cfg.MaxHeldBytes > 0 {
-		b.maxHeld = min(b.maxHeld, b.cfg.MaxHeldBytes)
+		most = min(most, memory.MessageFactor*b.cfg.MaxHeldBytes)
 	}
+	b.held.Limit(budget, most)
 }
 
 // usage returns the number of held bytes, and the number of tenants with messages.
-func (b *batches) usage() (memory int64, tenants int) {
+func (b *batches) usage() (bytes int64, tenants int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.held, len(b.tenants)
+	return b.held.Used() / memory.MessageFactor, len(b.tenants)
 }

@@ -6,13 +6,14 @@ package pprofreceiver
 import (
 	"cmp"
 	"context"
-	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -24,8 +25,8 @@ type collector struct {
 	obs     *receiverhelper.ObsReport
 	log     *zap.Logger
 	format  payloadFormat
-	// remembered is how many counters all trackers have.
-	remembered atomic.Int64
+	// remembered has the counters of all trackers.
+	remembered memory.Share
 }
 
 func newCollector(set receiver.Settings, in *intake, name, transport string) (*collector, error) {
@@ -38,6 +39,12 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 	return &collector{
 		scheduler: newScheduler(), in: in, metrics: newAPIMetrics(in.metrics, name), obs: obs, log: set.Logger, format: in.formats.pprof(false, ""),
 	}, nil
+}
+
+// begin is called before the first task is started. The budget must be known.
+func (c *collector) begin(host component.Host) {
+	c.health = newHealth(host, c.log)
+	c.remembered.Limit(c.in.budget, c.in.budget.Size()/rememberedPart)
 }
 
 // repeat starts a task whose rounds share a tracker, and counts their outcomes. An outcome of "" is that of the error.
@@ -130,15 +137,15 @@ const rememberedPart = 2
 func (c *collector) remember(t *tracker) error {
 	counters := t.next.counters.number()
 	t.next.memory.Shrink(counterBytes * counters)
-	more := counters - t.remembered
-	total := c.remembered.Add(more)
-	if b := c.in.budget; b != nil && more > 0 && total > b.Size()/rememberedPart/counterBytes {
-		c.remembered.Add(-more)
+	more := counterBytes*counters - t.remembered
+	if c.remembered.Use(more) && more > 0 {
+		c.remembered.Use(-more)
 		t.discard()
 		return newRefusal(outOfMemory, "its %d counters are too many beside %d others: to subtract them from the next ones, counters may have half of the "+
-			"memory budget of %d bytes, %d bytes each", counters, total-counters, b.Size(), counterBytes)
+			"memory budget of %d bytes, %d bytes each",
+			counters, (c.remembered.Used()-t.remembered)/counterBytes, c.in.budget.Size(), counterBytes)
 	}
-	t.remembered, t.sum = counters, &c.remembered
+	t.remembered, t.share = counterBytes*counters, &c.remembered
 	return nil
 }
 

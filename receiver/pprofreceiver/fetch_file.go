@@ -64,7 +64,8 @@ func (f *files) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
-	f.state, f.health = state, newHealth(host, f.log)
+	f.state = state
+	f.begin(host)
 	f.start(&task{target: f.cfg.Include, run: f.round, end: func() {}}, f.cfg.Schedule)
 	return nil
 }

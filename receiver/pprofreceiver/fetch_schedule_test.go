@@ -165,6 +165,7 @@ func TestRemember(t *testing.T) {
 	in.budget = b
 	c, err := newCollector(nopSettings(), in, nameScrape, "http")
 	require.NoError(t, err)
+	c.begin(&watchingHost{})
 	apply := func(one *tracker, samples int) error {
 		message, _, err := in.formats.pprof(false, "")(plain(t, cpuProfile(samples)), in.newSource())
 		require.NoError(t, err)
@@ -187,7 +188,7 @@ func TestRemember(t *testing.T) {
 	require.ErrorContains(t, err, "its 6 counters are too many beside 6 others")
 	assert.Equal(t, outOfMemory, classOf(err))
 	assert.EqualValues(t, 10*counterBytes, used(b), "what was known stays")
-	assert.EqualValues(t, 10, c.remembered.Load())
+	assert.EqualValues(t, 10*counterBytes, c.remembered.Used())
 
 	require.NoError(t, apply(&first, 1), "fewer are always taken")
 	require.NoError(t, apply(&second, 3))
@@ -196,7 +197,7 @@ func TestRemember(t *testing.T) {
 	second.release()
 	assert.Zero(t, first, "no counters stay in memory without a reservation")
 	assert.Zero(t, used(b))
-	assert.Zero(t, c.remembered.Load())
+	assert.Zero(t, c.remembered.Used())
 }
 
 // TestGaugesAreNotRemembered: memory is kept for counters alone.

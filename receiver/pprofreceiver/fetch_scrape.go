@@ -86,7 +86,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	if s.client, err = httpclient.New(ctx, s.http, host, s.set); err != nil {
 		return err
 	}
-	s.health = newHealth(host, s.log)
+	s.begin(host)
 	for _, one := range s.jobs {
 		s.startJob(one, s.cfg.Schedule, min(maxJitter, s.cfg.Schedule.CollectionInterval/3))
 	}

@@ -37,7 +37,7 @@ func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) 
 func (s *self) Start(_ context.Context, host component.Host) error {
 	s.setRates()
 	s.started = true
-	s.health = newHealth(host, s.log)
+	s.begin(host)
 	for _, name := range s.cfg.Profiles {
 		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {
 			continue

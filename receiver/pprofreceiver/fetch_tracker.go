@@ -5,7 +5,6 @@ package pprofreceiver
 
 import (
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -53,9 +52,9 @@ type snapshot struct {
 type tracker struct {
 	// known is subtracted from the next profile. next is the last profile, which becomes known in commit.
 	known, next snapshot
-	// remembered is how many counters it has added to the sum of all trackers.
+	// remembered is how many bytes of the share of all trackers it uses.
 	remembered int64
-	sum        *atomic.Int64
+	share      *memory.Share
 }
 
 // isGauge reports whether the values of a sample type are a state, not a count. They have no differences.
@@ -96,8 +95,8 @@ func (t *tracker) discard() {
 func (t *tracker) release() {
 	t.known.memory.Release()
 	t.next.memory.Release()
-	if t.sum != nil {
-		t.sum.Add(-t.remembered)
+	if t.share != nil {
+		t.share.Use(-t.remembered)
 	}
 	*t = tracker{}
 }

@@ -5,12 +5,12 @@ package pprofreceiver
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -116,9 +116,9 @@ func (m *apiMetrics) fetched(ctx context.Context, outcome string) {
 }
 
 // observe makes the number of counters that are kept for differences a metric.
-func (m *apiMetrics) observe(remembered *atomic.Int64) error {
+func (m *apiMetrics) observe(remembered *memory.Share) error {
 	return m.builder.RegisterReceiverPprofRememberedCountersCallback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(remembered.Load(), m.api)
+		o.Observe(remembered.Used()/counterBytes, m.api)
 		return nil
 	})
 }

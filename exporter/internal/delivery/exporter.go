@@ -109,6 +109,7 @@ func (e *Exporter) Start(ctx context.Context, host component.Host) (err error) {
 	if e.budget, err = memory.Of(host); err != nil {
 		return err
 	}
+	e.queued.share.Limit(e.budget, e.budget.Size()/queuedPart)
 	return e.Profiles.Start(ctx, host)
 }
 
@@ -126,11 +127,12 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	if e.budget == nil {
 		return e.Profiles.ConsumeProfiles(ctx, pd) // It was not started, which exporterhelper reports.
 	}
-	if share := e.budget.Fill(e.budget.Size()/queuedPart, reservation.Bytes()); e.inMemory && !e.queued.fits(reservation, share) {
-		if reservation.Bytes() > share {
+	if e.inMemory && !e.queued.fits(reservation) {
+		most := e.queued.share.Most(reservation.Bytes())
+		if reservation.Bytes() > most {
 			return e.exportNow(ctx, pd)
 		}
-		return fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, share)
+		return fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, most)
 	}
 	if e.waits {
 		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.

@@ -57,8 +57,8 @@ func (e *Exporter) queueSettings() xexporterhelper.QueueBatchSettings {
 
 // queued has the memory of the requests in a queue in memory. A reservation counts once: the parts of a message that was split share it.
 type queued struct {
+	share memory.Share
 	mu    sync.Mutex
-	bytes int64
 	held  map[*memory.Reservation]held
 }
 
@@ -68,11 +68,11 @@ type held struct {
 	bytes    int64
 }
 
-// fits reports whether one more request fits into so many bytes.
-func (q *queued) fits(r *memory.Reservation, most int64) bool {
+// fits reports whether one more request fits.
+func (q *queued) fits(r *memory.Reservation) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.held[r].requests > 0 || q.bytes+r.Bytes() <= most
+	return q.held[r].requests > 0 || q.share.Fits(r.Bytes())
 }
 
 // add adds so many requests.
@@ -82,13 +82,13 @@ func (q *queued) add(r *memory.Reservation, requests int) {
 	h := q.held[r]
 	if h.requests == 0 {
 		h.bytes = r.Bytes()
-		q.bytes += h.bytes
+		q.share.Use(h.bytes)
 	}
 	if h.requests += requests; h.requests > 0 {
 		q.held[r] = h
 		return
 	}
-	q.bytes -= h.bytes
+	q.share.Use(-h.bytes)
 	delete(q.held, r)
 }
 
