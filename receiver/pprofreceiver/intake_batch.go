@@ -188,10 +188,10 @@ func (p *partialError) Unwrap() error { return p.error }
 // combine joins messages, with one dictionary that has only entries that they use. With allMappings it also has all
 // mappings. Consecutive messages with the same resource share it. Each payload keeps its scope and its samples.
 func combine(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles, error) {
-	whole := dedup.Join(messages)
 	if len(messages) == 1 {
-		return whole, nil
+		return messages[0], nil
 	}
+	whole := dedup.Join(messages)
 	joinResources(whole.ResourceProfiles())
 	return whole, compact(whole, allMappings)
 }
