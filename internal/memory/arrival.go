@@ -191,28 +191,27 @@ func (b *Budget) endStalled() {
 // it, these fit into a quarter of the budget.
 const firstPart = 64 << 20
 
-// EndMost ends three quarters of the requests whose body [Budget.Count] counts: those that take longer than maxArrivalTime, the oldest first, and
-// then those that began last. Nobody knows what each holds, or its progress. It keeps those that have just begun, and a few that began first:
-// if too much has arrived then, the others are soon old enough to be ended.
+// EndMost ends most requests whose body [Budget.Count] counts, since nobody knows what each holds, or its progress: those that take longer
+// than maxArrivalTime, and those that are older than stallTime and not among the quarter that began first. It keeps those that have just
+// begun, and a few that began first: if too much has arrived then, the others are soon old enough to be ended.
 func (b *Budget) EndMost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, kept := time.Now(), int(b.size/firstPart)
-	var arriving []*Arrival
+	now, arriving := time.Now(), []*Arrival(nil)
 	for _, a := range b.arrivals {
-		if !a.counted.Load() && !a.ended && now.Sub(a.began) >= stallTime {
+		switch {
+		case a.counted.Load() || a.ended:
+		case now.Sub(a.began) >= maxArrivalTime:
+			a.end()
+		default:
 			arriving = append(arriving, a)
 		}
 	}
-	for range (3*len(arriving) + 3) / 4 {
-		next := len(arriving) - 1
-		if now.Sub(arriving[0].began) >= maxArrivalTime {
-			next = 0
-		} else if len(arriving) <= kept {
-			return
+	kept := max(int(b.size/firstPart), len(arriving)/4)
+	for _, a := range arriving[min(kept, len(arriving)):] {
+		if now.Sub(a.began) >= stallTime {
+			a.end()
 		}
-		arriving[next].end()
-		arriving = slices.Delete(arriving, next, next+1)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -241,60 +242,66 @@ func TestLargeWaitsAtTheDoor(t *testing.T) {
 	})
 }
 
-// TestEndMost: of requests whose progress is unknown, those that have stalled end before those that began last, and those that began first
-// are left. A request that has just begun and one that has arrived are left, too.
+// endings has requests whose progress is unknown, and notes which are ended.
+type endings struct {
+	*Budget
+	ended []string
+}
+
+func (e *endings) begin(t *testing.T, names ...string) (last *Arrival) {
+	t.Helper()
+	for _, name := range names {
+		var err error
+		last, err = e.Arrive(t.Context(), 10, func() { e.ended = append(e.ended, name) })
+		require.NoError(t, err)
+	}
+	return last
+}
+
+func (e *endings) end() []string {
+	e.ended = nil
+	e.EndMost()
+	return e.ended
+}
+
+// TestEndMost: of requests whose progress is unknown, those that take too long end, and all but the quarter that began first. A request that
+// has just begun and one that has arrived are left, too.
 func TestEndMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(1<<20, 0)
-		var ended []string
-		begin := func(name string) *Arrival {
-			a, err := b.Arrive(t.Context(), 10, func() { ended = append(ended, name) })
-			require.NoError(t, err)
-			return a
-		}
-		end := func() []string {
-			ended = nil
-			b.EndMost()
-			return ended
-		}
-		assert.Empty(t, end())
-		begin("stalled")
-		begin("also stalled")
+		b := endings{Budget: New(1<<20, 0)}
+		assert.Empty(t, b.end())
+		b.begin(t, "too long", "also too long")
 		time.Sleep(maxArrivalTime - stallTime)
-		arrived := begin("arrived")
-		for _, name := range []string{"first", "second", "third", "fourth", "fifth"} {
-			begin(name)
-		}
-		require.True(t, arrived.End())
+		require.True(t, b.begin(t, "arrived").End())
+		b.begin(t, "first", "second", "third", "fourth")
 		time.Sleep(stallTime)
-		begin("new")
-		assert.Equal(t, []string{"stalled", "also stalled", "fifth", "fourth", "third", "second"}, end())
-		assert.Equal(t, []string{"first"}, end())
-		assert.Empty(t, end())
+		b.begin(t, "new")
+		assert.Equal(t, []string{"too long", "also too long", "second", "third", "fourth"}, b.end())
+		assert.Equal(t, []string{"first"}, b.end())
+		assert.Empty(t, b.end())
+		time.Sleep(stallTime)
+		assert.Equal(t, []string{"new"}, b.end())
 	})
 }
 
-// TestEndMostKeepsFirst: those that began first are left while others have just begun and hold more than they.
+// TestEndMostKeepsFirst: those that began first are left, also when only they are old enough to be ended, and while others have just
+// begun and hold more than they.
 func TestEndMostKeepsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(2*firstPart, 0)
-		var ended []string
-		for _, name := range []string{"first", "second", "third", "fourth"} {
-			_, err := b.Arrive(t.Context(), 10, func() { ended = append(ended, name) })
-			require.NoError(t, err)
-		}
+		b := endings{Budget: New(2*firstPart, 0)}
+		b.begin(t, "first", "second", "third", "fourth")
+		time.Sleep(time.Millisecond)
+		b.begin(t, slices.Repeat([]string{"other"}, 16)...)
+		time.Sleep(stallTime - time.Millisecond)
+		assert.Empty(t, b.end())
+		time.Sleep(time.Millisecond)
+		assert.Equal(t, slices.Repeat([]string{"other"}, 15), b.end())
+		b.begin(t, "new")
+		assert.Equal(t, []string{"third", "fourth", "other"}, b.end())
+		assert.Empty(t, b.end())
 		time.Sleep(stallTime)
-		_, err := b.Arrive(t.Context(), 10, func() { ended = append(ended, "new") })
-		require.NoError(t, err)
-		for range 10 {
-			b.EndMost()
-		}
-		assert.Equal(t, []string{"fourth", "third"}, ended)
-		time.Sleep(stallTime)
-		b.EndMost()
-		assert.Equal(t, []string{"fourth", "third", "new"}, ended)
+		assert.Equal(t, []string{"new"}, b.end())
 		time.Sleep(maxArrivalTime)
-		b.EndMost()
-		assert.Equal(t, []string{"fourth", "third", "new", "first", "second"}, ended)
+		assert.Equal(t, []string{"first", "second"}, b.end())
 	})
 }
