@@ -187,13 +187,13 @@ func (b *Budget) endStalled() {
 	}
 }
 
-// firstPart: [Budget.EndMost] keeps one request for each firstPart of the budget. With messages of at most 16 MiB, as the configurations have
-// it, these fit into a quarter of the budget.
+// firstPart: [Budget.EndMost] keeps at least one request for each firstPart of the budget. With messages of at most 16 MiB, as the
+// configurations have it, these fit into a quarter of the budget.
 const firstPart = 64 << 20
 
 // EndMost ends most requests whose body [Budget.Count] counts, since nobody knows what each holds, or its progress: those that take longer
-// than maxArrivalTime, and those that are older than stallTime and not among the quarter that began first. It keeps those that have just
-// begun, and a few that began first: if too much has arrived then, the others are soon old enough to be ended.
+// than maxArrivalTime, and those that are older than stallTime, but for a few that began first and a quarter of the rest. If too much has
+// arrived in those that have just begun, they are soon old enough to be ended.
 func (b *Budget) EndMost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,8 +207,9 @@ func (b *Budget) EndMost() {
 			arriving = append(arriving, a)
 		}
 	}
-	kept := max(int(b.size/firstPart), len(arriving)/4)
-	for _, a := range arriving[min(kept, len(arriving)):] {
+	kept := min(int(b.size/firstPart), len(arriving))
+	kept += (len(arriving) - kept) / 4
+	for _, a := range arriving[kept:] {
 		if now.Sub(a.began) >= stallTime {
 			a.end()
 		}
