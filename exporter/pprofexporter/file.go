@@ -90,9 +90,7 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.store == nil {
 		return errors.New("cannot write profiles before the start")
 	}
-	return delivery.Deliver(ctx, pd, d.encoder, d.telemetry.Telemetry, func(payload *pprof.Payload, work *meter.Meter) error {
-		return d.write(ctx, payload, work)
-	})
+	return delivery.Deliver(ctx, pd, d.encoder, d.telemetry.Telemetry, d.write)
 }
 
 // write writes one file. Its error is a refusal if a retry would fail in the same way.

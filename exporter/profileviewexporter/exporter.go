@@ -24,7 +24,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
-	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -167,20 +166,14 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 	if v.pages == nil {
 		return errors.New("cannot accept profiles before the start")
 	}
-	tenant := v.cfg.Tenant.Of(ctx)
 	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
-	ctx = context.WithoutCancel(ctx)
-	return delivery.Deliver(ctx, pd, v.encoder, v.telemetry.Telemetry, func(payload *pprof.Payload, work *meter.Meter) error {
-		err := v.addPprof(ctx, payload, tenant, work)
-		if errors.Is(err, pprof.ErrTooLarge) {
-			return &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
-		}
-		return err // A retry counts no profile with an ID twice: the store drops those that it has.
-	})
+	return delivery.Deliver(context.WithoutCancel(ctx), pd, v.encoder, v.telemetry.Telemetry, v.addPprof)
 }
 
-// addPprof adds one pprof to the store, and to the directory. A pprof that is larger than max_memory is refused.
-func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, tenant string, work *meter.Meter) error {
+// addPprof adds one pprof to the store, and to the directory. A pprof that is larger than max_memory is refused. The store drops profiles that
+// it has, so that a retry counts none twice.
+func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, work *meter.Meter) error {
+	tenant := v.cfg.Tenant.Of(ctx)
 	u := store.Upload{
 		Resource: store.NewResource(tenant, payload.Resource.Attributes()), Type: payload.ProfileType, ID: payload.ProfileID,
 		Duration: time.Duration(min(payload.DurationNano, math.MaxInt64)), Pprof: payload.Pprof,
@@ -190,9 +183,9 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, ten
 	}
 	p, err := v.store.Add(u, work)
 	switch {
-	case errors.Is(err, store.ErrTooLarge):
+	case errors.Is(err, store.ErrTooLarge), errors.Is(err, pprof.ErrTooLarge):
 		return &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
-	case errors.Is(err, store.ErrInvalid), errors.Is(err, pprofwire.ErrMalformed), errors.Is(err, pprofwire.ErrTooLarge):
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, pprof.ErrMalformed):
 		return &delivery.Refusal{Reason: delivery.ReasonInvalid, Err: err}
 	case err != nil:
 		return fmt.Errorf("cannot store a profile: %w", err)

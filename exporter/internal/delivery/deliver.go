@@ -24,13 +24,13 @@ import (
 // [Progress.End].
 func Deliver(
 	ctx context.Context, pd pprofile.Profiles, encoder *pprof.Encoder, t *Telemetry,
-	write func(payload *pprof.Payload, work *meter.Meter) error,
+	write func(ctx context.Context, payload *pprof.Payload, work *meter.Meter) error,
 ) error {
 	p := Begin(ctx, pd)
 	defer p.Release()
 	payloads, writing := encoder.AllReserving(pd, p.Part(ctx)), p.Part(ctx)
 	err := p.Each(ctx, payloads, func(payload *pprof.Payload) error {
-		err := write(payload, meter.New(0, writing))
+		err := write(ctx, payload, meter.New(0, writing))
 		if err == nil {
 			p.Done(PositionsOf(payload)...)
 		}
