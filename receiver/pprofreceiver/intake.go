@@ -9,11 +9,9 @@ import (
 	"io"
 	"math"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
@@ -89,30 +87,6 @@ type payload struct {
 	times times
 }
 
-// translate translates one payload and counts it. The error has a class, see [classOf].
-func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload, m *requestMemory) (pprofile.Profiles, pprof.DecodeStats, error) {
-	start := time.Now()
-	m.Clear() // Another payload may have needed too much.
-	p.source.Reserve = m.Reserve
-	profiles, stats, err := p.format(p.content, p.source)
-	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
-	if err != nil {
-		err = refuseForeign(stats.Begin, err)
-	}
-	return profiles, stats, err
-}
-
-// consume passes profiles to the next consumer.
-func (in *intake) consume(ctx context.Context, profiles pprofile.Profiles) error {
-	if in.closed.Load() {
-		return newRefusal(busy, "the receiver is shutting down")
-	}
-	if err := in.next.ConsumeProfiles(ctx, profiles); err != nil {
-		return consumerError(ctx, err)
-	}
-	return nil
-}
-
 // consumerError returns the error, with its class, for an error of the next consumer.
 func consumerError(ctx context.Context, err error) error {
 	switch {
@@ -129,7 +103,7 @@ func consumerError(ctx context.Context, err error) error {
 	}
 }
 
-// close makes consume refuse everything from now on.
+// close makes batches refuse everything from now on.
 func (in *intake) close() { in.closed.Store(true) }
 
 // workFactor is the memory that the translation of a large payload usually needs in all, as a multiple of its size on the wire.

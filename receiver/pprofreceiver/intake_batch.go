@@ -51,17 +51,21 @@ func (in *intake) newBatch(metrics *apiMetrics, m *requestMemory) *batch {
 	return &batch{in: in, metrics: metrics, memory: m}
 }
 
-// add translates a payload. An error applies to the whole batch.
+// add translates a payload and counts it. An error applies to the whole batch. It has a class, see [classOf].
 func (b *batch) add(ctx context.Context, p payload) error {
 	if len(p.content) == 0 {
 		// Clients send an empty payload if there was no event.
 		b.stats = append(b.stats, pprof.DecodeStats{})
 		return nil
 	}
-	profiles, stats, err := b.in.translate(ctx, b.metrics, p, b.memory)
+	start := time.Now()
+	b.memory.Clear() // Another payload may have needed too much.
+	p.source.Reserve = b.memory.Reserve
+	profiles, stats, err := p.format(p.content, p.source)
+	b.metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
 	if err != nil {
 		b.wasted += stats.InflatedBytes
-		return err
+		return refuseForeign(stats.Begin, err)
 	}
 	if err := b.memory.Use(stats.MessageBytes); err != nil {
 		return err
@@ -124,10 +128,13 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 		if b.memory.leave != nil {
 			b.memory.leave() // The next consumer may take long, and other requests can be processed meanwhile.
 		}
+		if b.in.closed.Load() {
+			return b.samples, newRefusal(busy, "the receiver is shutting down")
+		}
 		reservation := b.memory.arrival.Split(bytes)
 		defer reservation.Release()
-		if err := b.in.consume(memory.NewContext(ctx, reservation), message); err != nil {
-			return b.samples, err
+		if err := b.in.next.ConsumeProfiles(memory.NewContext(ctx, reservation), message); err != nil {
+			return b.samples, consumerError(ctx, err)
 		}
 	}
 	for i := range b.stats {
