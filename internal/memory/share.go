@@ -5,8 +5,8 @@ package memory
 
 import "sync/atomic"
 
-// Share is the part of a budget that one use may have. It only counts: the bytes are reserved elsewhere. The zero value counts without a
-// limit. Safe for concurrent use after Limit.
+// Share is the part of a budget that one use may have. It only counts: the bytes are reserved elsewhere. Limit must be called first.
+// Safe for concurrent use.
 type Share struct {
 	budget *Budget
 	size   int64
@@ -17,9 +17,7 @@ type Share struct {
 func (s *Share) Limit(budget *Budget, bytes int64) { s.budget, s.size = budget, bytes }
 
 // Use adds bytes that are in use, or subtracts them if they are negative. It reports whether more than the share is in use then.
-func (s *Share) Use(bytes int64) (exceeded bool) {
-	return s.used.Add(bytes) > s.size && s.budget != nil
-}
+func (s *Share) Use(bytes int64) (exceeded bool) { return s.used.Add(bytes) > s.size }
 
 // Used returns the number of bytes in use.
 func (s *Share) Used() int64 { return s.used.Load() }
@@ -28,6 +26,4 @@ func (s *Share) Used() int64 { return s.used.Load() }
 func (s *Share) Most(bytes int64) int64 { return s.budget.fill(s.size, bytes) }
 
 // Fits reports whether so many more bytes fit.
-func (s *Share) Fits(bytes int64) bool {
-	return s.budget == nil || s.used.Load()+bytes <= s.Most(bytes)
-}
+func (s *Share) Fits(bytes int64) bool { return s.Used()+bytes <= s.Most(bytes) }

@@ -27,7 +27,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // batches collects the messages of each tenant in batches, and flushes these.
 //
-// The messages of all tenants together use at most a part of the budget, and at most MetadataCardinalityLimit tenants have messages.
+// The messages of all tenants together use at most heldPart of the memory, and at most MetadataCardinalityLimit tenants have messages.
 // For each tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant
 // without messages is removed.
 type batches struct {
@@ -191,7 +191,7 @@ func (b *batches) remove(due *batch) {
 // heldPart: messages in batches may have one part in heldPart of the budget.
 const heldPart = 2
 
-// limitTo limits the held messages to their part of the budget, and to MaxHeldBytes.
+// limitTo limits the held messages to heldPart, and to MaxHeldBytes.
 func (b *batches) limitTo(budget *memory.Budget) {
 	most := budget.Size() / heldPart
 	if b.cfg.MaxHeldBytes > 0 {
