@@ -6,6 +6,7 @@ package profilededuplicator
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -221,7 +222,7 @@ func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
 
 // The limit follows the memory budget, unless max_held_bytes sets a lower one.
 func TestHeldBytesFollowTheBudget(t *testing.T) {
-	for configured, want := range map[int64]int64{0: 2 << 30, 64 << 20: 64 << 20, 8 << 30: 2 << 30} {
+	for configured, want := range map[int64]int64{0: 2 << 30, 64 << 20: 64 << 20, 8 << 30: 2 << 30, math.MaxInt64: 2 << 30} {
 		f := startWithin(t, 8<<30, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.MaxHeldBytes = configured }))
 		assert.Equal(t, want, f.Profiles.(*deduplicator).batching.batches.held.Most(0)/memory.MessageFactor, "max_held_bytes is %d", configured)
 	}

@@ -195,7 +195,7 @@ const heldPart = 2
 func (b *batches) limitTo(budget *memory.Budget) {
 	most := budget.Size() / heldPart
 	if b.cfg.MaxHeldBytes > 0 {
-		most = min(most, memory.MessageFactor*b.cfg.MaxHeldBytes)
+		most = memory.MessageFactor * min(most/memory.MessageFactor, b.cfg.MaxHeldBytes)
 	}
 	b.held.Limit(budget, most)
 }
