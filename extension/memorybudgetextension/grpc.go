@@ -62,7 +62,7 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 		return nil, status.Error(codes.ResourceExhausted, err.Error())
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	request, err := s.budget.Arrive(ctx, requestBytes, func() {
+	request, err := s.budget.ArriveCounted(ctx, requestBytes, func() {
 		s.countRefusal(ctx, exhausted)
 		cancel()
 	})

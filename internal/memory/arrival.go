@@ -32,12 +32,12 @@ type Arrival struct {
 	began time.Time
 	// received counts the bytes since the last progress.
 	received int
-	// counted reports whether the reservation has the bytes of the body. If not, [Budget.Count] counts them.
-	counted atomic.Bool
 	// progressed is the time of the last progress in Unix nanoseconds, or 0 while the request does not wait for its sender.
 	progressed atomic.Int64
-	// ended reports whether abort was called. The lock of the budget guards it.
-	ended bool
+	// The lock of the budget guards the fields below.
+
+	// counted reports whether [Budget.Count] counts the bytes of the body, and not the reservation. ended reports whether abort was called.
+	counted, ended bool
 }
 
 // Arrive begins the arrival of a request. overhead is the memory of the request without its body. abort makes a pending read of the
@@ -59,6 +59,15 @@ func (b *Budget) Arriving() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.arrivals)
+}
+
+// ArriveCounted is Arrive for a body that others read, and whose bytes [Budget.Count] counts.
+func (b *Budget) ArriveCounted(ctx context.Context, overhead int64, abort func()) (*Arrival, error) {
+	a, err := b.Arrive(ctx, overhead, abort)
+	if err == nil {
+		a.locked(func() { a.counted = true })
+	}
+	return a, err
 }
 
 // End says that the body has arrived, or never will: the request cannot be ended any more. It reports whether it could before.
@@ -85,7 +94,6 @@ func (a *Arrival) Release() {
 // all, which a large request waits for with little read. The error is io.EOF if the body is empty, [ErrStalled] if the request was ended,
 // and [ErrCanceled] if ctx has. After it, the request cannot be ended.
 func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
-	a.counted.Store(true)
 	a.locked(func() { a.arriving = true }) // Not before: a request without a body to read has begun.
 	content, err := a.read(ctx, body, announced, workFactor)
 	switch {
@@ -187,32 +195,37 @@ func (b *Budget) endStalled() {
 	}
 }
 
-// firstPart: [Budget.EndMost] keeps at least one request for each firstPart of the budget. With messages of at most 16 MiB, as the
-// configurations have it, these fit into a quarter of the budget.
+// firstPart: [Budget.EndMost] keeps one request for each firstPart of the budget. With messages of at most 16 MiB, as the configurations have
+// it, these fit into a quarter of the budget.
 const firstPart = 64 << 20
 
-// EndMost ends most requests whose body [Budget.Count] counts, since nobody knows what each holds, or its progress: those that take longer
-// than maxArrivalTime, and those that are older than stallTime, but for a few that began first and a quarter of the rest. If too much has
-// arrived in those that have just begun, they are soon old enough to be ended.
+// EndMost ends arrivals of [Budget.ArriveCounted]: nobody knows what each holds, or its progress. Those that take longer than
+// maxArrivalTime end. Of the others, one for each firstPart of the budget is kept. The rest are late after stallTime, the quarter of them that
+// began first after twice that time: most of the memory may be in younger ones, which are late soon. Three quarters of the late ones end,
+// those that began last.
 func (b *Budget) EndMost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, arriving := time.Now(), []*Arrival(nil)
+	now := time.Now()
+	var arriving, late []*Arrival
 	for _, a := range b.arrivals {
-		switch {
-		case a.counted.Load() || a.ended:
-		case now.Sub(a.began) >= maxArrivalTime:
+		if !a.counted || a.ended {
+			continue
+		}
+		if now.Sub(a.began) >= maxArrivalTime {
 			a.end()
-		default:
-			arriving = append(arriving, a)
+			continue
+		}
+		arriving = append(arriving, a)
+	}
+	rest := arriving[min(int(b.size/firstPart), len(arriving)):]
+	for i, a := range rest {
+		if age := now.Sub(a.began); age >= 2*stallTime || age >= stallTime && i >= len(rest)/4 {
+			late = append(late, a)
 		}
 	}
-	kept := min(int(b.size/firstPart), len(arriving))
-	kept += (len(arriving) - kept) / 4
-	for _, a := range arriving[kept:] {
-		if now.Sub(a.began) >= stallTime {
-			a.end()
-		}
+	for _, a := range late[len(late)/4:] {
+		a.end()
 	}
 }
 

@@ -252,7 +252,7 @@ func (e *endings) begin(t *testing.T, names ...string) (last *Arrival) {
 	t.Helper()
 	for _, name := range names {
 		var err error
-		last, err = e.Arrive(t.Context(), 10, func() { e.ended = append(e.ended, name) })
+		last, err = e.ArriveCounted(t.Context(), 10, func() { e.ended = append(e.ended, name) })
 		require.NoError(t, err)
 	}
 	return last
@@ -264,19 +264,21 @@ func (e *endings) end() []string {
 	return e.ended
 }
 
-// TestEndMost: of requests whose progress is unknown, those that take too long end, and all but a quarter, which began first. A request
-// that has just begun and one that has arrived are left, too.
+// TestEndMost: of requests whose progress is unknown, those that take too long end, and then those that began last. One that has just begun
+// and one that has arrived are left.
 func TestEndMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := endings{Budget: New(1<<20, 0)}
 		assert.Empty(t, b.end())
+		_, err := b.Arrive(t.Context(), 10, func() { t.Error("its progress is known") })
+		require.NoError(t, err)
 		b.begin(t, "too long", "also too long")
-		time.Sleep(maxArrivalTime - stallTime)
+		time.Sleep(maxArrivalTime - 2*stallTime)
 		require.True(t, b.begin(t, "arrived").End())
-		b.begin(t, "first", "second", "third", "fourth")
-		time.Sleep(stallTime)
+		b.begin(t, "first", "second", "third", "fourth", "fifth")
+		time.Sleep(2 * stallTime)
 		b.begin(t, "new")
-		assert.Equal(t, []string{"too long", "also too long", "second", "third", "fourth"}, b.end())
+		assert.Equal(t, []string{"too long", "also too long", "second", "third", "fourth", "fifth"}, b.end())
 		assert.Equal(t, []string{"first"}, b.end())
 		assert.Empty(t, b.end())
 		time.Sleep(stallTime)
@@ -295,14 +297,34 @@ func TestEndMostKeepsFirst(t *testing.T) {
 		time.Sleep(stallTime - time.Millisecond)
 		assert.Empty(t, b.end())
 		time.Sleep(time.Millisecond)
-		assert.Equal(t, slices.Repeat([]string{"other"}, 14), b.end())
-		b.begin(t, "new")
-		assert.Equal(t, []string{"fourth", "other", "other"}, b.end())
-		assert.Equal(t, []string{"third"}, b.end())
+		assert.Equal(t, slices.Repeat([]string{"other"}, 11), b.end(), "three quarters of 14, without the quarter that began first")
+		assert.Equal(t, slices.Repeat([]string{"other"}, 5), b.end())
+		assert.Equal(t, []string{"third", "fourth"}, b.end())
 		assert.Empty(t, b.end())
+		b.begin(t, "new")
 		time.Sleep(stallTime)
 		assert.Equal(t, []string{"new"}, b.end())
 		time.Sleep(maxArrivalTime)
 		assert.Equal(t, []string{"first", "second"}, b.end())
+	})
+}
+
+// TestEndMostWhileOthersCome: the first ones stay while others begin again and again. Of those that began later, no more stay than a third
+// of what comes meanwhile.
+func TestEndMostWhileOthersCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := endings{Budget: New(2*firstPart, 0)}
+		b.begin(t, "first", "second")
+		b.begin(t, slices.Repeat([]string{"old"}, 40)...)
+		var ended []string
+		for range 40 {
+			b.begin(t, slices.Repeat([]string{"new"}, 9)...)
+			time.Sleep(stallTime / 4)
+			ended = append(ended, b.end()...)
+		}
+		assert.NotContains(t, ended, "first")
+		assert.NotContains(t, ended, "second")
+		old := slices.DeleteFunc(ended, func(name string) bool { return name != "old" })
+		assert.GreaterOrEqual(t, len(old), 40-9/3)
 	})
 }

@@ -5,8 +5,8 @@ package memory
 
 import "sync/atomic"
 
-// Share is the part of a budget that one use may have. It only counts: the bytes are reserved elsewhere. Limit must be called first.
-// Safe for concurrent use.
+// Share is the part of a budget that one purpose may have, such as a queue. It only counts: the bytes are reserved elsewhere. Fits needs a
+// limit. Safe for concurrent use, but others may add bytes between Fits and Use.
 type Share struct {
 	budget *Budget
 	size   int64
@@ -22,8 +22,8 @@ func (s *Share) Use(bytes int64) (exceeded bool) { return s.used.Add(bytes) > s.
 // Used returns the number of bytes in use.
 func (s *Share) Used() int64 { return s.used.Load() }
 
-// Most returns up to how many bytes the share may be filled with so many more. The rest is kept for ordinary requests.
+// Most returns how many bytes may be in use when so many are added. The rest is kept for ordinary requests.
 func (s *Share) Most(bytes int64) int64 { return s.budget.fill(s.size, bytes) }
 
-// Fits reports whether so many more bytes fit.
+// Fits reports whether so many bytes can be added.
 func (s *Share) Fits(bytes int64) bool { return s.Used()+bytes <= s.Most(bytes) }

@@ -206,14 +206,14 @@ func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		one := dictionary.MessageMemory(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
-		f := startWithin(t, heldPart*memory.MessageFactor*(4*one+1), next, batchOf(func(cfg *BatchConfig) { cfg.Timeout, cfg.MaxBytes = time.Hour, 0 }))
+		f := startWithin(t, heldPart*memory.MessageFactor*4*one, next, batchOf(func(cfg *BatchConfig) { cfg.Timeout, cfg.MaxBytes = time.Hour, 0 }))
 		for i := range byte(3) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
 		}
 		used, _ := f.budget.Used()
 		assert.LessOrEqual(t, used, f.budget.Size()/2)
 		err := f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1))
-		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes and the memory budget allow %d", 4*one+1))
+		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes and the memory budget allow %d", 4*one*7/8))
 		assert.False(t, consumererror.IsPermanent(err))
 		require.NoError(t, f.Shutdown(t.Context()))
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1}, next.totals())

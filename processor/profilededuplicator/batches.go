@@ -27,7 +27,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // batches collects the messages of each tenant in batches, and flushes these.
 //
-// The messages of all tenants together use at most heldPart of the memory, and at most MetadataCardinalityLimit tenants have messages.
+// The messages of all tenants together use at most what limitTo says, and at most MetadataCardinalityLimit tenants have messages.
 // For each tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant
 // without messages is removed.
 type batches struct {
@@ -49,7 +49,7 @@ type batches struct {
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
-	// held has the reservations of the messages.
+	// held has the memory of the messages, and as much for one copy. A single message may exceed it.
 	held    memory.Share
 	stopped bool
 }
@@ -106,7 +106,7 @@ func (b *batches) admit(of origin, bytes int64) (*tenant, error) {
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(
 			"cannot hold %d more bytes in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
-			bytes, b.held.Used()/memory.MessageFactor, b.held.Most(0)/memory.MessageFactor)}
+			bytes, b.held.Used()/memory.MessageFactor, b.held.Most(memory.MessageFactor*bytes)/memory.MessageFactor)}
 	case t == nil && len(b.tenants) >= b.cfg.MetadataCardinalityLimit:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedTenants, fmt.Errorf(
@@ -188,10 +188,9 @@ func (b *batches) remove(due *batch) {
 	}
 }
 
-// heldPart: messages in batches may have one part in heldPart of the budget.
 const heldPart = 2
 
-// limitTo limits the held messages to heldPart, and to MaxHeldBytes.
+// limitTo limits the held messages to one part in heldPart of the budget, and to MaxHeldBytes.
 func (b *batches) limitTo(budget *memory.Budget) {
 	most := budget.Size() / heldPart
 	if b.cfg.MaxHeldBytes > 0 {

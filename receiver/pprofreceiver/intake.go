@@ -23,8 +23,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// intake is shared by all sections of the receiver. It translates payloads, counts them, and passes them to the next
-// consumer.
+// intake is what all sections of the receiver share. Each request or fetch has a [batch].
 type intake struct {
 	formats *formats
 	limits  LimitsConfig
@@ -103,7 +102,7 @@ func consumerError(ctx context.Context, err error) error {
 	}
 }
 
-// close makes batches refuse everything from now on.
+// close makes batches deliver nothing from now on.
 func (in *intake) close() { in.closed.Store(true) }
 
 // workFactor is the memory that the translation of a large payload usually needs in all, as a multiple of its size on the wire.
