@@ -153,9 +153,6 @@ const maxRestored = 256 << 20
 
 // restore adds the profiles of the newest files to a store, the oldest of them first. Their pprofs have in all at most so many bytes.
 func (d *directory) restore(ctx context.Context, to *store.Store, newest []filestore.File, bytes int64, work *meter.Meter) {
-	if d == nil {
-		return
-	}
 	restored := 0
 	for _, f := range slices.Backward(d.withinPlain(newest, bytes)) {
 		added, err := d.restoreFile(to, f, work)
@@ -169,7 +166,9 @@ func (d *directory) restore(ctx context.Context, to *store.Store, newest []files
 			restored++
 		}
 	}
-	d.telemetry.restored(ctx, restored)
+	if restored > 0 {
+		d.telemetry.restored(ctx, restored)
+	}
 }
 
 // restoredFactor limits the size of the restored pprofs, as a multiple of max_memory: more profiles would not fit, and would only

@@ -131,15 +131,13 @@ func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.Fil
 	return files, nil
 }
 
-// restore adds the profiles of files to the store, and then lets pages and new profiles in, unless the exporter shuts down.
+// restore adds the profiles of files to the store, and then lets pages and new profiles in.
 func (v *viewExporter) restore(ctx context.Context, files []filestore.File) {
+	defer close(v.pages.restored)
 	restoring := v.budget.Begin()
 	defer restoring.Release()
 	v.directory.restore(ctx, v.store, files, restoredFactor*v.cfg.MaxMemory, restoring.Meter(ctx, 0))
 	v.pages.scrapers.from = v.store.Sequence()
-	if ctx.Err() == nil {
-		close(v.pages.restored)
-	}
 }
 
 // expire evicts old profiles until ctx ends, even if no profile arrives.
