@@ -151,14 +151,21 @@ const (
 // maxRestored limits a file and its pprof in bytes.
 const maxRestored = 256 << 20
 
-// restore adds the profiles of the newest files to a store, the oldest of them first. Their pprofs have in all at most so many bytes.
-func (d *directory) restore(ctx context.Context, to *store.Store, newest []filestore.File, bytes int64, work *meter.Meter) {
+// restore adds the newest profiles in the directory to a store, the oldest of them first.
+func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, work *meter.Meter) error {
+	if d == nil {
+		return nil
+	}
+	files, err := d.store.Newest(ctx, bytes)
+	if err != nil {
+		return fmt.Errorf("cannot read the directory of profiles: %w", err)
+	}
 	restored := 0
-	for _, f := range slices.Backward(d.withinPlain(newest, bytes)) {
+	for _, f := range slices.Backward(d.withinPlain(files, restoredFactor*bytes)) {
 		added, err := d.restoreFile(to, f, work)
 		switch {
 		case ctx.Err() != nil:
-			return
+			return ctx.Err()
 		case err != nil:
 			d.telemetry.storageFailed(ctx, operationRead)
 			d.logger.Warn("Cannot restore a profile", zap.String("file", f.Name), zap.Error(err))
@@ -166,12 +173,11 @@ func (d *directory) restore(ctx context.Context, to *store.Store, newest []files
 			restored++
 		}
 	}
-	if restored > 0 {
-		d.telemetry.restored(ctx, restored)
-	}
+	d.telemetry.restored(ctx, restored)
+	return nil
 }
 
-// restoredFactor limits the size of the restored pprofs, as a multiple of max_memory: more profiles would not fit, and would only
+// restoredFactor limits the size of the restored pprofs, as a multiple of max_memory: more profiles would not fit, and the start would only
 // take longer. Files of a few kB can have pprofs of many MB.
 const restoredFactor = 8
 

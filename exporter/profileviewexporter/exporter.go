@@ -20,7 +20,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -68,16 +67,16 @@ func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *
 	}
 }
 
-// start starts the server. The profiles in the directory are restored meanwhile: pages and new profiles wait for them.
+// start restores the profiles in the directory, and starts the server.
 func (v *viewExporter) start(ctx context.Context, host component.Host) (err error) {
 	if v.budget, err = memory.Of(host); err != nil {
 		return err
 	}
-	files, err := v.openDirectory(ctx)
-	if err != nil {
+	if err := v.restore(ctx); err != nil {
 		return err
 	}
 	v.pages = newPages(v.cfg, v.store, v.budget)
+	v.pages.scrapers.from = v.store.Sequence()
 	server, err := v.cfg.HTTP.ToServer(ctx, host.GetExtensions(), v.settings, v.pages.handler())
 	if err != nil {
 		return fmt.Errorf("cannot create the HTTP server: %w", err)
@@ -105,7 +104,6 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 		v.settings.Logger.Warn("Anyone who reaches this address can read the profiles: configure auth, or listen on localhost")
 	}
 	server.BaseContext = func(net.Listener) context.Context { return running }
-	v.running.Go(func() { v.restore(running, files) })
 	v.running.Go(func() { v.expire(running) })
 	v.running.Go(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -115,29 +113,18 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	return nil
 }
 
-// openDirectory opens the directory and returns its newest files.
-func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.File, err error) {
+// restore opens the directory and adds its profiles to the store.
+func (v *viewExporter) restore(ctx context.Context) (err error) {
 	v.directory, err = openDirectory(v.cfg, v.telemetry, v.settings.Logger) //nolint:contextcheck // files are removed in the background
 	if err != nil || v.directory == nil {
-		return nil, err
+		return err
 	}
 	if err := v.telemetry.observeFiles(v.directory.store); err != nil {
-		return nil, err
+		return err
 	}
-	files, err = v.directory.store.Newest(ctx, v.cfg.MaxMemory)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the directory of profiles: %w", err)
-	}
-	return files, nil
-}
-
-// restore adds the profiles of files to the store, and then lets pages and new profiles in.
-func (v *viewExporter) restore(ctx context.Context, files []filestore.File) {
-	defer close(v.pages.restored)
 	restoring := v.budget.Begin()
 	defer restoring.Release()
-	v.directory.restore(ctx, v.store, files, restoredFactor*v.cfg.MaxMemory, restoring.Meter(ctx, 0))
-	v.pages.scrapers.from = v.store.Sequence()
+	return v.directory.restore(ctx, v.store, v.cfg.MaxMemory, restoring.Meter(ctx, 0))
 }
 
 // expire evicts old profiles until ctx ends, even if no profile arrives.
@@ -178,11 +165,6 @@ func (v *viewExporter) closeServer(ctx context.Context) error {
 func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error {
 	if v.pages == nil {
 		return errors.New("cannot accept profiles before the start")
-	}
-	select {
-	case <-v.pages.restored:
-	case <-ctx.Done():
-		return fmt.Errorf("the profiles in the directory are being restored: %w", context.Cause(ctx))
 	}
 	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
 	return delivery.Deliver(context.WithoutCancel(ctx), pd, v.encoder, v.telemetry.Telemetry, v.addPprof)

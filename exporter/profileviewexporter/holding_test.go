@@ -40,7 +40,6 @@ func newHolding(tb testing.TB, memory int64) holding {
 	d := newViewExporter(exportertest.NewNopSettings(metadata.Type), cfg, telemetry)
 	d.budget = unlimited()
 	d.pages = newPages(d.cfg, d.store, d.budget)
-	close(d.pages.restored)
 	tb.Cleanup(func() { assert.NoError(tb, d.shutdown(context.WithoutCancel(tb.Context()))) })
 	return holding{d}
 }

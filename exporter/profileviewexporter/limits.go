@@ -67,35 +67,16 @@ func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error
 	return reservation.Meter(ctx, leastWork), sync.OnceFunc(func() { <-p.working }), nil
 }
 
-// isRestored reports whether the profiles of an earlier run are in the store.
-func (p *pages) isRestored() bool {
-	select {
-	case <-p.restored:
-		return true
-	default:
-		return false
-	}
-}
-
 // acquire waits until the request may work.
 func (p *pages) acquire(ctx context.Context) error {
-	timer := time.NewTimer(p.wait)
-	defer timer.Stop()
-	if !p.isRestored() {
-		select {
-		case <-p.restored:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-			return fail(http.StatusServiceUnavailable, "the profiles of an earlier run are being restored, try again")
-		}
-	}
 	// A select among ready cases is random: without a wait, it could refuse a request although a place is free.
 	select {
 	case p.working <- struct{}{}:
 		return nil
 	default:
 	}
+	timer := time.NewTimer(p.wait)
+	defer timer.Stop()
 	select {
 	case p.working <- struct{}{}:
 		return nil

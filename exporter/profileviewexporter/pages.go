@@ -20,11 +20,9 @@ type pages struct {
 	budget *memory.Budget
 	// hosts are the host names that requests may have. nil accepts every name.
 	hosts map[string]bool
-	// restored is closed when the profiles of an earlier run are in the store. Requests that work wait for it.
-	restored chan struct{}
 	// working limits the number of requests that work. It has one element for each of them.
 	working chan struct{}
-	// wait is how long a request waits for both.
+	// wait is how long a request waits for that.
 	wait time.Duration
 	// requests limits the number of requests in progress. It has one element for each of them.
 	requests chan struct{}

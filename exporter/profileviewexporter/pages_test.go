@@ -68,7 +68,6 @@ func TestAcquireWaits(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	d.cfg.MaxConcurrentRequests = 1
 	p := newPages(d.cfg, d.store, unlimited())
-	close(p.restored)
 	p.wait = deliverytest.Patience
 	require.NoError(t, p.acquire(t.Context()))
 	gone, cancel := context.WithCancel(t.Context())

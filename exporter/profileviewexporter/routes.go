@@ -14,7 +14,7 @@ import (
 
 func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
 	p := &pages{
-		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait, now: time.Now, restored: make(chan struct{}),
+		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait, now: time.Now,
 		working: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
 	}
 	_, _ = rand.Read(p.start[:]) // never fails
