@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -161,7 +160,7 @@ func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, w
 		return fmt.Errorf("cannot read the directory of profiles: %w", err)
 	}
 	restored := 0
-	for _, f := range slices.Backward(d.withinPlain(files, restoredFactor*bytes)) {
+	for _, f := range slices.Backward(files) {
 		added, err := d.restoreFile(to, f, work)
 		switch {
 		case ctx.Err() != nil:
@@ -175,28 +174,6 @@ func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, w
 	}
 	d.telemetry.restored(ctx, restored)
 	return nil
-}
-
-// restoredFactor limits the size of the restored pprofs, as a multiple of max_memory: more profiles would not fit, and the start would only
-// take longer. Files of a few kB can have pprofs of many MB.
-const restoredFactor = 8
-
-// withinPlain returns the first files whose pprofs have in all at most so many bytes, as the last four bytes of gzip say.
-func (d *directory) withinPlain(files []filestore.File, bytes int64) []filestore.File {
-	for i, f := range files {
-		compressed, err := d.store.Read(f.Name, maxRestored)
-		if err != nil || len(compressed) < 4 {
-			continue // Restoring it reports the error.
-		}
-		plain := int64(binary.LittleEndian.Uint32(compressed[len(compressed)-4:]))
-		if plain > maxRestored {
-			continue // It is damaged, or too large.
-		}
-		if bytes -= plain; bytes < 0 {
-			return files[:i]
-		}
-	}
-	return files
 }
 
 var errNoDescription = errors.New("the file has no description: another program wrote it")

@@ -4,16 +4,12 @@
 package profileviewexporter
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,11 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/internal/testkit/must"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // stop shuts the exporter down before the end of the test.
@@ -121,27 +114,6 @@ func TestDirectoryOverRestart(t *testing.T) {
 	require.NoError(t, again.ConsumeProfiles(of("one"), deliverytest.Decode(t, made(t, now, []string{"alloc_space", "inuse_space"}, 50, 5), map[string]any{"service.name": "checkout"})))
 	_, body = again.get(t, pages[0]+"?scraper=a", "X-Scope-OrgID", "one")
 	assert.Equal(t, []int64{50, 5}, totals(t, body))
-}
-
-// Small files with large pprofs do not make the start take long: the newest are restored, as many as have eight times max_memory.
-func TestDirectoryOfLargePprofs(t *testing.T) {
-	directory := filepath.Join(t.TempDir(), "profiles")
-	change := func(cfg *Config) { cfg.Directory, cfg.MaxMemory = directory, 200_000 }
-	s := newServing(t, change)
-	for i := range 20 {
-		s.post(t, made(t, time.Now(), []string{"inuse_space"}, int64(i+1)), map[string]any{"service.name": "checkout"})
-	}
-	s.stop(t)
-	files := filesOf(t, directory)
-	require.Len(t, files, 20)
-	for _, file := range files {
-		plain := must.Get(gzip.NewReader(bytes.NewReader(must.Get(os.ReadFile(file))(t))))(t)
-		unknown := protowire.AppendBytes(protowire.AppendTag(nil, 1000, protowire.BytesType), make([]byte, 500_000))
-		large := slices.Concat(unknown, must.Get(io.ReadAll(plain))(t))
-		require.NoError(t, os.WriteFile(file, must.Get(pprof.AppendGzip(nil, large, 1))(t), 0o600))
-	}
-	again := newServing(t, change)
-	assert.EqualValues(t, 3, counted(t, again.telemetry, "profiles_restored", "", ""))
 }
 
 // A file that cannot be read is counted, and does not prevent the start. Old files are removed.
