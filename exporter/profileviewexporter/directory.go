@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -150,42 +152,50 @@ const (
 // maxRestored limits a file and its pprof in bytes.
 const maxRestored = 256 << 20
 
-// restore adds the newest profiles in the directory to a store, the oldest of them first.
-func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, work *meter.Meter) error {
-	if d == nil {
-		return nil
-	}
-	files, err := d.store.Newest(ctx, bytes)
-	if err != nil {
-		return fmt.Errorf("cannot read the directory of profiles: %w", err)
-	}
-	restored := 0
-	for _, f := range slices.Backward(files) {
-		added, err := d.restoreFile(to, f, work)
+// memoryPause is the time after which a file is read again if there was no memory for it.
+const memoryPause = time.Second
+
+// restore adds the profiles of files to a store, which must be in order of their time, the newest first. It ends if the store is full.
+func (d *directory) restore(ctx context.Context, files []filestore.File, to *store.Store, budget *memory.Budget) {
+	for _, f := range files {
+		added, err := d.restoreFile(ctx, to, f, budget)
+		for errors.Is(err, memory.ErrExhausted) && pause(ctx) {
+			added, err = d.restoreFile(ctx, to, f, budget)
+		}
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
+		case ctx.Err() != nil, errors.Is(err, store.ErrFull):
+			return
+		case errors.Is(err, fs.ErrNotExist): // It exceeded a limit of the directory meanwhile.
 		case err != nil:
 			d.telemetry.storageFailed(ctx, operationRead)
 			d.logger.Warn("Cannot restore a profile", zap.String("file", f.Name), zap.Error(err))
 		case added:
-			restored++
+			d.telemetry.restored(ctx)
 		}
 	}
-	d.telemetry.restored(ctx, restored)
-	return nil
+}
+
+// pause waits for memoryPause, and returns whether ctx has not ended.
+func pause(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(memoryPause):
+		return true
+	}
 }
 
 var errNoDescription = errors.New("the file has no description: another program wrote it")
 
-func (d *directory) restoreFile(to *store.Store, f filestore.File, work *meter.Meter) (added bool, err error) {
-	compressed, err := d.store.Read(f.Name, maxRestored)
-	if err != nil {
+func (d *directory) restoreFile(ctx context.Context, to *store.Store, f filestore.File, budget *memory.Budget) (added bool, err error) {
+	reservation := budget.Begin()
+	defer reservation.Release()
+	work := reservation.Meter(ctx, 0)
+	if err := work.Use(f.Size); err != nil {
 		return false, err
 	}
-	work.Set(0) // The file before, and its error, are done.
-	work.Clear()
-	if err := work.Use(int64(len(compressed))); err != nil {
+	compressed, err := d.store.Read(f.Name, f.Size)
+	if err != nil {
 		return false, err
 	}
 	raw, _, err := inflate.Open(new([]byte), compressed, maxRestored, work)

@@ -19,6 +19,8 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
 // stop shuts the exporter down before the end of the test.
@@ -147,6 +149,51 @@ func TestDirectoryDamageAndAge(t *testing.T) {
 	// A file counts after it is gone. Meanwhile the directory must not be read: its parents are removed, too.
 	require.Eventually(t, func() bool { return counted(t, s.telemetry, "storage_dropped", "reason", "age") == 4 }, deliverytest.Patience, 10*time.Millisecond)
 	assert.Empty(t, filesOf(t, directory))
+}
+
+// The start waits for a second at most. Then the profiles of an earlier run come behind those that arrive, as soon as there is memory for them.
+func TestStartDoesNotWaitForMemory(t *testing.T) {
+	directory := t.TempDir()
+	change := func(cfg *Config) { cfg.Directory = directory }
+	first := newServing(t, change)
+	for i := range 4 {
+		first.post(t, made(t, day.Add(time.Duration(i)*time.Minute), []string{"samples"}, 1), map[string]any{"service.name": "s"})
+	}
+	first.stop(t)
+
+	budget := memory.New(64<<20, time.Millisecond)
+	held := budgettest.Hold(t, budget, budget.Size())
+	s := newHosted(t, budgettest.NewHost(budget), change)
+	assert.Zero(t, counted(t, s.telemetry, "profiles_restored", "", ""))
+	held.Shrink(budget.Size() / 2)
+	s.post(t, made(t, day.Add(time.Hour), []string{"samples"}, 10), map[string]any{"service.name": "s"})
+	path := "/profiles/s/samples?scraper=a"
+	_, body := s.get(t, path)
+	assert.Equal(t, []int64{10}, totals(t, body), "a scraper does not get profiles of an earlier run")
+	require.Eventually(t, func() bool { return counted(t, s.telemetry, "profiles_restored", "", "") == 4 }, deliverytest.Patience, time.Millisecond)
+	_, body = s.get(t, "/profiles/s/samples")
+	assert.Equal(t, []int64{14}, totals(t, body))
+	response, _ := s.get(t, path)
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	held.Release()
+}
+
+// A shutdown does not wait for a restore that waits for memory.
+func TestShutdownEndsRestore(t *testing.T) {
+	directory := t.TempDir()
+	change := func(cfg *Config) { cfg.Directory = directory }
+	first := newServing(t, change)
+	first.post(t, deliverytest.SmallCPU(t), map[string]any{"service.name": "s"})
+	first.stop(t)
+
+	budget := memory.New(64<<20, time.Hour)
+	held := budgettest.Hold(t, budget, budget.Size())
+	s := newHosted(t, budgettest.NewHost(budget), change)
+	s.stop(t)
+	assert.Zero(t, counted(t, s.telemetry, "storage_failures", "", ""))
+	held.Release()
+	used, _ := budget.Used()
+	assert.Zero(t, used)
 }
 
 // Without permission to write, the exporter does not start, and says why.

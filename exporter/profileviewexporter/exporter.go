@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -30,6 +31,8 @@ import (
 const (
 	// expiryInterval is the interval at which profiles older than max_age are evicted.
 	expiryInterval = 10 * time.Second
+	// restoreWait is how long the start waits for the profiles of an earlier run.
+	restoreWait = time.Second
 	// shutdownWait is how long a shutdown waits for answers.
 	shutdownWait = 3 * time.Second
 	// bodyTime is how long the body of a request may take to arrive. Those of the API are small, and pages need none.
@@ -67,12 +70,13 @@ func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *
 	}
 }
 
-// start restores the profiles in the directory, and starts the server.
+// start starts the server, and restores the profiles in the directory.
 func (v *viewExporter) start(ctx context.Context, host component.Host) (err error) {
 	if v.budget, err = memory.Of(host); err != nil {
 		return err
 	}
-	if err := v.restore(ctx); err != nil {
+	files, err := v.openDirectory(ctx)
+	if err != nil {
 		return err
 	}
 	v.pages = newPages(v.cfg, v.store, v.budget)
@@ -103,6 +107,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	if openToAll(v.cfg, v.address) {
 		v.settings.Logger.Warn("Anyone who reaches this address can read the profiles: configure auth, or listen on localhost")
 	}
+	v.restore(running, files)
 	server.BaseContext = func(net.Listener) context.Context { return running }
 	v.running.Go(func() { v.expire(running) })
 	v.running.Go(func() {
@@ -113,18 +118,35 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	return nil
 }
 
-// restore opens the directory and adds its profiles to the store.
-func (v *viewExporter) restore(ctx context.Context) (err error) {
+// openDirectory opens the directory, and returns the files of earlier runs, the newest first.
+func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.File, err error) {
 	v.directory, err = openDirectory(v.cfg, v.telemetry, v.settings.Logger) //nolint:contextcheck // files are removed in the background
 	if err != nil || v.directory == nil {
-		return err
+		return nil, err
 	}
 	if err := v.telemetry.observeFiles(v.directory.store); err != nil {
-		return err
+		return nil, err
 	}
-	restoring := v.budget.Begin()
-	defer restoring.Release()
-	return v.directory.restore(ctx, v.store, v.cfg.MaxMemory, restoring.Meter(ctx, 0))
+	if files, err = v.directory.store.Newest(ctx); err != nil {
+		return nil, fmt.Errorf("cannot read the directory of profiles: %w", err)
+	}
+	return files, nil
+}
+
+// restore adds the profiles of files to the store. After restoreWait it goes on while the server answers.
+func (v *viewExporter) restore(ctx context.Context, files []filestore.File) {
+	if len(files) == 0 {
+		return
+	}
+	restored := make(chan struct{})
+	v.running.Go(func() {
+		defer close(restored)
+		v.directory.restore(ctx, files, v.store, v.budget)
+	})
+	select {
+	case <-restored:
+	case <-time.After(restoreWait):
+	}
 }
 
 // expire evicts old profiles until ctx ends, even if no profile arrives.

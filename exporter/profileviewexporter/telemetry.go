@@ -77,8 +77,8 @@ func (t *telemetry) storageFailed(ctx context.Context, operation string) {
 	t.builder.ExporterProfileViewStorageFailures.Add(ctx, 1, t.With(attribute.String("operation", operation)))
 }
 
-func (t *telemetry) restored(ctx context.Context, profiles int) {
-	t.builder.ExporterProfileViewProfilesRestored.Add(ctx, int64(profiles), t.Plain)
+func (t *telemetry) restored(ctx context.Context) {
+	t.builder.ExporterProfileViewProfilesRestored.Add(ctx, 1, t.Plain)
 }
 
 // observeFiles reports the files of the directory when metrics are read.

@@ -89,9 +89,8 @@ type File struct {
 	Size int64
 }
 
-// Newest returns the files of the store, the newest first, up to this number of bytes together. The error is that of opening the directory or
-// of ctx.
-func (s *Store) Newest(ctx context.Context, bytes int64) ([]File, error) {
+// Newest returns the files of the store, the newest first. The error is that of opening the directory or of ctx.
+func (s *Store) Newest(ctx context.Context) ([]File, error) {
 	root, err := os.OpenRoot(s.options.Directory)
 	if err != nil {
 		return nil, err
@@ -109,11 +108,6 @@ func (s *Store) Newest(ctx context.Context, bytes int64) ([]File, error) {
 		return nil, err
 	}
 	slices.SortFunc(files, func(a, b File) int { return b.Time.Compare(a.Time) })
-	for i, f := range files {
-		if bytes -= f.Size; bytes < 0 {
-			return files[:i], nil
-		}
-	}
 	return files, nil
 }
 

@@ -5,8 +5,10 @@ package store
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -23,7 +25,8 @@ type Upload struct {
 	// Time is the begin of the profile, zero if it is not known.
 	Time     time.Time
 	Duration time.Duration
-	// Arrived is the time of arrival, zero for now.
+	// Arrived is the time of arrival of a profile of an earlier run, zero for now. These are added after each other, the newest first, and are
+	// older than all others.
 	Arrived time.Time
 	// Pprof is the uncompressed pprof. The store does not keep it.
 	Pprof []byte
@@ -51,16 +54,22 @@ const (
 	blockAgePart    = 4
 )
 
+// restored returns whether the profile is of an earlier run.
+func (u *Upload) restored() bool { return !u.Arrived.IsZero() }
+
+// ErrFull is the error for a profile of an earlier run that would be evicted at once. Older ones would be, too.
+var ErrFull = errors.New("the store is full")
+
 // maxDuration limits the duration of a profile.
 const maxDuration = 24 * time.Hour
 
 // Add adds a pprof, and evicts the oldest profiles until all limits are met. It drops a profile that is too old or already in the store: then
 // the result is nil without an error. work counts the memory that Add needs. The error is that of
-// work, [ErrTooLarge], or that of an invalid pprof.
+// work, [ErrTooLarge], [ErrFull], or that of an invalid pprof.
 func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 	u.identify()
 	now := s.now()
-	if age := now.Sub(u.Arrived); !u.Arrived.IsZero() && age > 0 {
+	if age := now.Sub(u.Arrived); u.restored() && age > 0 {
 		if s.limits.Age > 0 && age > s.limits.Age {
 			return nil, nil
 		}
@@ -78,33 +87,36 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 	if err := work.Use(parsed.Kept()); err != nil {
 		return nil, err
 	}
-	k := key{tenant: u.Resource.Tenant, service: u.Resource.Service}
-	b := s.block(k, len(u.Pprof), now)
+	b := s.block(blockKey{u.Resource.Tenant, u.Resource.Service, u.restored()}, len(u.Pprof), now)
 	p, bytes, err := b.add(&u, &parsed, work)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.pending--
 	if err != nil {
-		s.settle(k, b, bytes)
+		s.settle(b, bytes)
 		return nil, err
 	}
 	if p.cost+bytes > s.limits.Memory && b.live == 0 {
-		s.settle(k, b, bytes)
+		s.settle(b, bytes)
 		return nil, fmt.Errorf("%w: it needs %d bytes of memory, max_memory is %d", ErrTooLarge, p.cost+bytes, s.limits.Memory)
 	}
 	p.setTimes(&u, now)
-	if !s.insert(p) {
+	if !s.insert(p, u.restored()) {
 		p = nil
 	}
-	s.settle(k, b, bytes)
+	s.settle(b, bytes)
 	s.expire()
 	for front := s.front(); front != nil && s.memory > s.limits.Memory; front = s.front() {
 		s.remove(front, ReasonMemory)
 	}
-	if p != nil && p.evicted {
+	switch {
+	case p == nil || !p.evicted:
+		return p, nil
+	case u.restored():
+		return nil, ErrFull
+	default:
 		return nil, fmt.Errorf("%w: with the symbols that it shares, it needs more than max_memory, %d bytes", ErrTooLarge, s.limits.Memory)
 	}
-	return p, nil
 }
 
 func (s *Store) has(id identity) bool {
@@ -123,15 +135,15 @@ func (p *Profile) setTimes(u *Upload, arrived time.Time) {
 	p.End = p.Begin.Add(min(max(u.Duration, 0), maxDuration))
 }
 
-// block returns the block for a new profile of a service.
-func (s *Store) block(k key, size int, now time.Time) *Block {
+// block returns the block for another profile of a service.
+func (s *Store) block(k blockKey, size int, now time.Time) *Block {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	part := s.limits.Memory / blockMemoryPart
 	b := s.blocks[k]
 	if b == nil || b.added >= blockProfiles || b.bytes > part || int64(size) > part ||
-		s.limits.Age > 0 && now.Sub(b.created) > s.limits.Age/blockAgePart {
-		b = newBlock(now)
+		s.limits.Age > 0 && now.Sub(b.created).Abs() > s.limits.Age/blockAgePart {
+		b = newBlock(k, now)
 		s.blocks[k] = b
 	}
 	b.added++
@@ -139,19 +151,31 @@ func (s *Store) block(k key, size int, now time.Time) *Block {
 	return b
 }
 
-// insert adds a profile to the lists, unless the store has it already.
-func (s *Store) insert(p *Profile) bool {
+// insert adds a profile to the lists, unless the store has it already, or it is of an earlier run and its series is full.
+func (s *Store) insert(p *Profile, restored bool) bool {
 	if _, found := s.known[p.identity]; found {
 		return false
 	}
-	s.sequence++
-	p.Sequence = s.sequence
 	k := keyOf(p)
-	if all := s.series[k]; len(all) >= s.limits.PerSeries {
-		s.remove(all[0], ReasonSeries)
+	all := s.series[k]
+	isFull := len(all) >= s.limits.PerSeries
+	switch {
+	case restored && isFull:
+		return false
+	case restored:
+		s.oldest--
+		p.Sequence = s.oldest
+		s.series[k] = slices.Insert(all, 0, p)
+		s.restored = append(s.restored, p)
+	default:
+		if isFull {
+			s.remove(all[0], ReasonSeries)
+		}
+		s.newest++
+		p.Sequence = s.newest
+		s.series[k] = append(s.series[k], p)
+		s.order = append(s.order, p)
 	}
-	s.series[k] = append(s.series[k], p)
-	s.order = append(s.order, p)
 	if p.identity != (identity{}) {
 		s.known[p.identity] = struct{}{}
 	}

@@ -39,7 +39,7 @@ type Limits struct {
 	PerSeries int
 }
 
-// key identifies the profiles of one service and kind. The symbols of a service have an empty kind.
+// key identifies the profiles of one service and kind.
 type key struct{ tenant, service, kind string }
 
 func (k key) compare(other key) int {
@@ -55,29 +55,35 @@ type Store struct {
 	now     func() time.Time
 
 	mu     sync.RWMutex
-	blocks map[key]*Block // to which new profiles are added
+	blocks map[blockKey]*Block // to which profiles are added
 	series map[key][]*Profile
-	// order has all profiles in order of arrival, and some that were evicted. Those of a series are in the same order.
-	order    []*Profile
+	// order has the profiles of this run in order of arrival, and restored those of an earlier run, the newest first. Both have some that
+	// were evicted. A series has its profiles in order of arrival.
+	order, restored []*Profile
 	known    map[identity]struct{}
 	profiles int64
 	memory   int64
-	sequence uint64
+	// newest and oldest are the sequences of the newest profile of this run and the oldest that was restored.
+	newest, oldest uint64
 }
+
+// firstSequence is above the sequences of all profiles of earlier runs.
+const firstSequence = 1 << 32
 
 // New returns a store. It calls evicted for each profile that it evicts.
 func New(limits Limits, evicted func(Reason)) *Store {
 	return &Store{
 		limits: limits, evicted: evicted, now: time.Now,
-		blocks: map[key]*Block{}, series: map[key][]*Profile{}, known: map[identity]struct{}{},
+		blocks: map[blockKey]*Block{}, series: map[key][]*Profile{}, known: map[identity]struct{}{},
+		newest: firstSequence, oldest: firstSequence,
 	}
 }
 
-// Sequence returns the sequence of the newest profile.
+// Sequence returns the sequence of the newest profile of this run. Without one, it is above those of all restored profiles.
 func (s *Store) Sequence() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.sequence
+	return s.newest
 }
 
 // Held returns the number of profiles and their memory in bytes.
@@ -106,6 +112,13 @@ func (s *Store) expire() {
 
 // front returns the oldest profile, or nil.
 func (s *Store) front() *Profile {
+	for last := len(s.restored) - 1; last >= 0; last-- {
+		if !s.restored[last].evicted {
+			return s.restored[last]
+		}
+		s.restored[last] = nil
+		s.restored = s.restored[:last]
+	}
 	for len(s.order) > 0 && s.order[0].evicted {
 		s.order[0] = nil
 		s.order = s.order[1:]
@@ -130,25 +143,32 @@ func (s *Store) remove(p *Profile, reason Reason) {
 	s.memory -= p.cost
 	s.profiles--
 	p.Block.live--
-	s.settle(key{tenant: k.tenant, service: k.service}, p.Block, p.Block.bytes)
+	s.settle(p.Block, p.Block.bytes)
 	s.evicted(reason)
 }
 
 // settle counts the memory of a block, and drops the block if it has no profile.
-func (s *Store) settle(k key, b *Block, bytes int64) {
+func (s *Store) settle(b *Block, bytes int64) {
 	if b.live == 0 && b.pending == 0 {
 		bytes = 0
-		if s.blocks[k] == b {
-			delete(s.blocks, k)
+		if s.blocks[b.key] == b {
+			delete(s.blocks, b.key)
 		}
 	}
 	s.memory += bytes - b.bytes
 	b.bytes = bytes
 }
 
+// blockKey identifies the blocks of a service. Profiles of an earlier run have blocks of their own, because these are evicted first.
+type blockKey struct {
+	tenant, service string
+	restored        bool
+}
+
 // Block has the symbols of some profiles of one service. Symbols are not removed one by one: the block is dropped with its last profile.
 // So that this happens soon, a service gets a new block from time to time.
 type Block struct {
+	key     blockKey
 	created time.Time
 	// published is the table, which readers may use.
 	published atomic.Pointer[Table]
@@ -170,8 +190,8 @@ type Block struct {
 // blockBytes is the memory of a block without its symbols.
 const blockBytes = 4 << 10
 
-func newBlock(now time.Time) *Block {
-	b := &Block{created: now, table: NewTable(), heads: map[string]*Head{}, resources: map[string]*Resource{}}
+func newBlock(k blockKey, now time.Time) *Block {
+	b := &Block{key: k, created: now, table: NewTable(), heads: map[string]*Head{}, resources: map[string]*Resource{}}
 	b.publish()
 	return b
 }
