@@ -11,9 +11,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// maxShown limits how many bytes of the payload an error quotes.
-const maxShown = 64
-
 // readText reads one stack from each line. It skips empty lines.
 func (r *reader) readText(text []byte, counted bool) {
 	for number := 1; len(text) > 0 && r.Err() == nil; number++ {
@@ -39,12 +36,12 @@ func (r *reader) readLine(line []byte, counted bool) {
 		}
 		end := bytes.LastIndexAny(line, " \t")
 		if end < 0 {
-			r.Failf("%.*q has no count, it must be a stack, a space and a count", maxShown, line)
+			r.Failf("%q has no count, it must be a stack, a space and a count", line)
 			return
 		}
 		var err error
 		if count, err = parseCount(line[end+1:]); err != nil {
-			r.Failf("column %d: the count %.*q is not a whole number from 0 to %d", end+2, maxShown, line[end+1:], int64(math.MaxInt64))
+			r.Failf("column %d: the count %q is not a whole number from 0 to %d", end+2, line[end+1:], int64(math.MaxInt64))
 			return
 		}
 		stack = bytes.TrimRight(line[:end], " \t")
@@ -88,11 +85,17 @@ func controlAt(text []byte) int {
 	return -1
 }
 
+// maxDigits limits the digits of a count, with zeros before it.
+const maxDigits = 64
+
 // parseCount parses decimal digits. A fraction must be 0: values are whole numbers.
 func parseCount(digits []byte) (int64, error) {
 	whole, fraction, found := bytes.Cut(digits, []byte("."))
 	if found && len(fraction) > 0 && len(bytes.Trim(fraction, "0")) == 0 {
 		digits = whole
+	}
+	if len(digits) > maxDigits {
+		return 0, strconv.ErrRange
 	}
 	n, err := strconv.ParseUint(string(digits), 10, 63)
 	return int64(n), err
@@ -142,7 +145,7 @@ func (r *reader) readHeader(key, value []byte) {
 		}
 		valueType, known := austinTypes[string(value)]
 		if !known || len(r.text) > 0 {
-			r.Failf("the type of values is not known for the mode %.*q of Austin, or their mode comes after them: name a sample type", maxShown, value)
+			r.Failf("the type of values is not known for the mode %q of Austin, or their mode comes after them: name a sample type", value)
 			return
 		}
 		r.profile.Type, r.period, r.hasType = valueType, nanosecondsPerMicrosecond, true

@@ -31,7 +31,7 @@ const payloadFormat = "perf_script"
 // after the year 2000 are wall-clock times, as perf record -k CLOCK_REALTIME writes them. Then samples have timestamps.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
-		r := &reader{Builder: b, byEvent: map[eventKey]*eventProfile{}, executables: map[string]executable{}}
+		r := &reader{Builder: b, byEvent: map[bool]map[string]*eventProfile{false: {}, true: {}}, executables: map[string]executable{}}
 		r.readText(plain)
 		r.describeEvents()
 	})
@@ -43,13 +43,11 @@ const (
 	attributeCPU = "cpu.logical_number"
 )
 
-// maxShown limits how many bytes of the payload an error quotes.
-const maxShown = 64
-
 // reader reads one payload.
 type reader struct {
 	*profilebuilder.Builder
-	byEvent map[eventKey]*eventProfile
+	// byEvent has the profiles by whether their samples have periods: perf prints those of some events only.
+	byEvent map[bool]map[string]*eventProfile
 	events  []*eventProfile
 	// executables are by file.
 	executables map[string]executable
@@ -106,9 +104,9 @@ func (r *reader) readLine(line []byte) {
 	switch {
 	case line[0] != '\t' && r.readRecord(line):
 	case !isSpace(line[0]) || !r.inSample:
-		r.Failf("%.*q is not the header of a sample, which needs a thread, a time and an event: comm pid/tid [cpu] time: period event:", maxShown, line)
+		r.Failf("%q is not the header of a sample, which needs a thread, a time and an event: comm pid/tid [cpu] time: period event:", line)
 	case !ok:
-		r.Failf("%.*q is not a frame, which begins with an address: address symbol (file)", maxShown, bytes.TrimSpace(line))
+		r.Failf("%q is not a frame, which begins with an address: address symbol (file)", bytes.TrimSpace(line))
 	default:
 		r.addFrame(&f)
 	}

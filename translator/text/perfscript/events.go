@@ -10,12 +10,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
-// eventKey identifies a profile. perf prints the periods of some events only.
-type eventKey struct {
-	event     string
-	hasPeriod bool
-}
-
 // eventProfile is the profile of one event.
 type eventProfile struct {
 	*profilebuilder.Profile
@@ -50,8 +44,7 @@ func (r *reader) addSample(h *header, stack int32) {
 }
 
 func (r *reader) profileOf(h *header) *eventProfile {
-	key := eventKey{string(h.event), h.hasPeriod}
-	if p := r.byEvent[key]; p != nil {
+	if p := r.byEvent[h.hasPeriod][string(h.event)]; p != nil {
 		return p
 	}
 	p := &eventProfile{first: h.time, last: h.time, period: h.period}
@@ -60,7 +53,7 @@ func (r *reader) profileOf(h *header) *eventProfile {
 		// Also if the periods differ: pprofs with and without a period type cannot be merged.
 		p.PeriodType = p.Type
 	}
-	r.byEvent[key] = p
+	r.byEvent[h.hasPeriod][string(h.event)] = p
 	r.events = append(r.events, p)
 	return p
 }

@@ -5,7 +5,6 @@ package perfscript
 
 import (
 	"bytes"
-	"encoding/hex"
 	"math"
 	"regexp"
 
@@ -39,7 +38,7 @@ func (r *reader) readRecord(line []byte) bool {
 	start, startOK := parseHex(m[1])
 	size, sizeOK := parseHex(m[2])
 	offset, offsetOK := parseHex(m[3])
-	if _, err := hex.DecodeString(string(m[4])); err != nil || !startOK || !sizeOK || !offsetOK || size > math.MaxUint64-max(start, offset) {
+	if len(m[4])%2 != 0 || !startOK || !sizeOK || !offsetOK || size > math.MaxUint64-max(start, offset) {
 		return true
 	}
 	if r.Use(0, executableBytes+2*int64(len(m[5]))); r.Err() == nil {

@@ -50,7 +50,7 @@ func (r *reader) readFile() {
 		switch string(key) {
 		case "$schema":
 			if text := r.ReadText(); string(text) != schema {
-				r.Failf("$schema is %.64q, it must be %q", text, schema)
+				r.Failf("$schema is %q, it must be %q", text, schema)
 			}
 		case "shared":
 			r.checkOnce(key, &shared)

@@ -78,7 +78,7 @@ func (r *reader) apply(profile *profilebuilder.Profile, open []int32, e *event, 
 		}
 		open = open[:len(open)-1]
 	default:
-		r.Failf("type %.64q is not known, it must be O or C", e.kind)
+		r.Failf("type %q is not known, it must be O or C", e.kind)
 	}
 	return open
 }

@@ -38,23 +38,24 @@ func (r *reader) readProfile() {
 	after := r.At
 	of, known := units[string(h.unit)]
 	if !known {
-		r.Failf("unit %.64q is not known", h.unit)
+		r.Failf("unit %q is not known", h.unit)
 	}
 	p := profilebuilder.Profile{Name: h.name, Type: r.SampleType(of.sampleType)}
 	if of.sampleType == wall && h.start.At > 0 && h.end.At > 0 {
 		p.Duration = r.duration(&h, of)
 	}
 	profile := r.AddProfile(p)
-	switch kind := string(h.kind); {
-	case kind == "evented" && h.events.At > 0:
+	evented, sampled := string(h.kind) == "evented", string(h.kind) == "sampled"
+	switch {
+	case evented && h.events.At > 0:
 		r.At = h.events.At
 		r.readEvents(profile, of)
-	case kind == "sampled" && h.samples.At > 0 && h.weights.At > 0:
+	case sampled && h.samples.At > 0 && h.weights.At > 0:
 		r.readSamples(profile, of, &h)
-	case kind == "evented", kind == "sampled":
-		r.Failf("type %q needs events, or samples and weights", kind)
+	case evented, sampled:
+		r.Failf("type %q needs events, or samples and weights", h.kind)
 	default:
-		r.Failf("type %.64q is not known, it must be evented or sampled", kind)
+		r.Failf("type %q is not known, it must be evented or sampled", h.kind)
 	}
 	r.At = after
 }

@@ -87,8 +87,17 @@ func (b *Builder) AddPosition(format string, args ...any) {
 	}
 }
 
-// Failf sets [text.ErrMalformed] with a description of the fault as the error, unless there is one.
+// maxShown limits how many bytes of a text of the payload an error quotes.
+const maxShown = 64
+
+// Failf sets [text.ErrMalformed] with a description of the fault as the error, unless there is one. Texts of the payload must be []byte: of
+// a long one, only the begin is quoted.
 func (b *Builder) Failf(format string, args ...any) {
+	for i, arg := range args {
+		if text, ok := arg.([]byte); ok { // fmt copies all of it, whatever the precision is.
+			args[i] = text[:min(len(text), maxShown)]
+		}
+	}
 	b.fail(fmt.Errorf("%w: %s", text.ErrMalformed, fmt.Sprintf(format, args...)))
 }
 

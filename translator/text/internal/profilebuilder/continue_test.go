@@ -143,6 +143,36 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryOfLongTexts: the same where a text or number is long, at any place, whether the payload is valid then or not.
+func TestMemoryOfLongTexts(t *testing.T) {
+	const length = 512 << 10
+	for name, test := range map[string]struct {
+		decode  texttest.Decode
+		payload string
+	}{
+		"groups":      {inForm(collapsed.Groups), "# austin: 3\n# mode: wall\na;b 1\nc 2.0\n"},
+		"lines":       {inForm(collapsed.Lines), "a;b\nc\n"},
+		"speedscope":  {speedscope.Decode, `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a","file":"b","line":1}]},"profiles":[{"type":"sampled","name":"n","unit":"none","startValue":0,"endValue":1.5,"samples":[[0]],"weights":[1]},{"type":"evented","name":"n","unit":"none","startValue":0,"endValue":1,"events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":1}]}]}`},
+		"cpuprofile":  {cpuprofile.Decode, `{"nodes":[{"id":1,"callFrame":{"functionName":"(root)","scriptId":"0","url":"a","lineNumber":1,"columnNumber":1},"children":[2]},{"id":2,"callFrame":{"functionName":"b"}}],"startTime":1,"endTime":9,"samples":[2],"timeDeltas":[1]}`},
+		"perf script": {perfscript.Decode, "a 1/2 PERF_RECORD_MMAP2 1/1: [0x1(0x2) @ 0x3 <0a>]: r-xp x\nb 1/2 [003] 4.5: 6 e:u:\n\t7 f+0x8 (x)\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for at := range len(test.payload) + 1 {
+				for _, one := range []string{"a", "0", " ", "\xff", "\\n", "["} {
+					payload := []byte(test.payload[:at] + strings.Repeat(one, length/len(one)) + test.payload[at:])
+					memorytest.CheckCovered(t, func(reserve func(int64) error) error {
+						_, _, err := test.decode(payload, pprof.Source{Reserve: reserve}, text.Options{})
+						return err
+					})
+					if t.Failed() {
+						t.Fatalf("%q of 512 KiB before %q", one, test.payload[at:])
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestGeneratedNames: frames of a lambda are equal in all formats, whatever the addresses of their classes are, unless the option keeps
 // the addresses.
 func TestGeneratedNames(t *testing.T) {

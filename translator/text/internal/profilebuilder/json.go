@@ -134,9 +134,16 @@ func (j *JSON) ReadPosition(first int64) int64 {
 	return max(value-first+1, 0)
 }
 
+// maxNumber limits the characters of a number.
+const maxNumber = 1 << 10
+
 // ReadValue reads a number and multiplies it by factor. The result is rounded, or must be whole.
 func (j *JSON) ReadValue(factor int64, whole bool) int64 {
 	text := j.readNumber()
+	if len(text) > maxNumber {
+		j.Failf("byte %d: the number %q has %d characters, the limit is %d", j.At, text, len(text), maxNumber)
+		return 0
+	}
 	if value, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		high, low := bits.Mul64(uint64(max(value, -value)), uint64(factor))
 		if high == 0 && low <= math.MaxInt64 {
@@ -147,10 +154,10 @@ func (j *JSON) ReadValue(factor int64, whole bool) int64 {
 	value *= float64(factor)
 	switch {
 	case err != nil, math.Abs(value) >= math.MaxInt64:
-		j.Failf("byte %d: the number %.64q is too large", j.At, text)
+		j.Failf("byte %d: the number %q is too large", j.At, text)
 		return 0
 	case whole && value != math.Trunc(value):
-		j.Failf("byte %d: the number %.64q must be whole", j.At, text)
+		j.Failf("byte %d: the number %q must be whole", j.At, text)
 	}
 	return int64(math.Round(value))
 }
