@@ -6,6 +6,7 @@ package pprof_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"strconv"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -53,6 +55,18 @@ func TestMemoryOfRealProfiles(t *testing.T) {
 			memorytest.Check(t, decoding(payload))
 			checkMessage(t, memorytest.Most, payload)
 		})
+	}
+}
+
+// TestMemoryOfLongStrings: the same for profiles with a long string, wherever it is used.
+func TestMemoryOfLongStrings(t *testing.T) {
+	for _, name := range []string{"labelled.pb.gz", "mutex.pb.gz"} {
+		raw := profiletest.Inflate(t, must.Get(os.ReadFile("../../testdata/pprof/"+name))(t))
+		for _, part := range []string{"a", "0", "\xff"} {
+			for payload := range profiletest.LongStrings(raw, part, 512<<10) {
+				memorytest.CheckCovered(t, decoding(payload))
+			}
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -59,11 +58,12 @@ func (h Hash) Bytes(b []byte) {
 // text adds a string, prefixed with its length.
 func (h Hash) text(s string) {
 	h.Number(uint64(len(s)))
-	if h.makeSpace(len(s)) {
-		h.state.pending = append(h.state.pending, s...)
-	} else {
-		_, _ = io.WriteString(h.state.hash, s) // never fails
+	for ; len(s) > pendingBytes; s = s[pendingBytes:] { // The hash takes only bytes: to write all at once would copy them.
+		h.makeSpace(pendingBytes)
+		h.state.pending = append(h.state.pending, s[:pendingBytes]...)
 	}
+	h.makeSpace(len(s))
+	h.state.pending = append(h.state.pending, s...)
 }
 
 // Number adds a number.
@@ -141,14 +141,12 @@ type IDs struct {
 
 // Next returns the id of the next profile. Its sample type is part of the id.
 func (ids *IDs) Next(sampleType, unit string) pprofile.ProfileID {
-	var buffer [128]byte
-	b := append(buffer[:0], ids.origin[:]...)
-	b = binary.BigEndian.AppendUint64(b, ids.n)
-	for _, text := range []string{sampleType, unit} {
-		b = binary.BigEndian.AppendUint64(b, uint64(len(text)))
-		b = append(b, text...)
-	}
+	h := NewHash()
+	h.state.pending = append(h.state.pending, ids.origin[:]...)
+	h.Number(ids.n)
+	h.text(sampleType)
+	h.text(unit)
 	ids.n++
-	sum := sha256.Sum256(b)
+	sum := h.sum(nil)
 	return pprofile.ProfileID(sum[:16])
 }
