@@ -4,7 +4,6 @@
 package jfr
 
 import (
-	"bytes"
 	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -164,7 +163,7 @@ func (t *decoding) valid(text []byte) []byte {
 		return text
 	}
 	t.stats.Repairs.InvalidUTF8++
-	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	return dictionary.ValidText(text)
 }
 
 // frameTypes maps the names of frame types of the JDK and async-profiler to values of profile.frame.type. A frame of a native Java

@@ -4,7 +4,6 @@
 package pprof
 
 import (
-	"bytes"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -151,10 +150,11 @@ func (t *decoding) text(i uint32) []byte {
 		t.repaired = map[uint32][]byte{}
 	}
 	t.stats.Repairs.InvalidUTF8++
-	if t.meter.Use(int64(6*len(s))+repairedBytes) != nil {
+	if t.meter.Use(2*dictionary.ValidFactor*int64(len(s))+repairedBytes) != nil {
+
 		return nil
 	}
-	t.repaired[i] = bytes.ToValidUTF8(s, []byte("\uFFFD"))
+	t.repaired[i] = dictionary.ValidText(s)
 	return t.repaired[i]
 }
 

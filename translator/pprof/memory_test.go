@@ -62,7 +62,7 @@ func TestMemoryOfRealProfiles(t *testing.T) {
 func TestMemoryOfLongStrings(t *testing.T) {
 	for _, name := range []string{"labelled.pb.gz", "mutex.pb.gz"} {
 		raw := profiletest.Inflate(t, must.Get(os.ReadFile("../../testdata/pprof/"+name))(t))
-		for _, part := range []string{"a", "0", "\xff"} {
+		for _, part := range []string{"a", "0", "\xff", "\xffa"} {
 			for payload := range profiletest.LongStrings(raw, part, 512<<10) {
 				memorytest.CheckCovered(t, decoding(payload))
 			}

@@ -118,6 +118,32 @@ func TestMemoryOfRecords(t *testing.T) {
 	t.Run("empty mappings", func(t *testing.T) { memorytest.CheckCovered(t, translating(malformed)) })
 }
 
+// TestMemoryOfLongTexts: the same for records with a long text, wherever it is.
+func TestMemoryOfLongTexts(t *testing.T) {
+	const length = 512 << 10
+	p := newPayload("")
+	p.sampleType("cpu", "nanoseconds")
+	p.sample([]uint64{p.location("work(int)", "main.js", 7)}, []int64{1}, at(1000), period(1000), num("thread.id", 3), str("thread.name", "main"),
+		str("trace_id", "0af7651916cd43dd8448eb211c80319c"), str("span_id", "b7ad6b7169203331"), str("thread.stack.truncated", "true"), str("k", "v"))
+	text := `"main" #1 prio=5 cpu=1.5ms tid=0x7f nid=0x28 runnable [0x7f]` + "\n   java.lang.Thread.State: RUNNABLE\n\tat a.B.c(D.java:5)\n\tat app(/x/y.js:3:4)\n"
+	for _, part := range []string{"a", "0", " ", "\xff", "\xffa", "\"", "("} {
+		for raw := range profiletest.LongStrings(p.bytes(), part, length) {
+			memorytest.CheckCovered(t, translating(pprofRecord(t, raw)))
+			if t.Failed() {
+				t.Fatalf("%q: %.300q", part, bytes.ReplaceAll(raw, []byte(strings.Repeat(part, length)), []byte("LONG")))
+			}
+		}
+		for at := range len(text) + 1 {
+			r := newRequest("java")
+			r.addText(text[:at] + strings.Repeat(part, length) + text[at:])
+			memorytest.CheckCovered(t, translating(r.logs))
+			if t.Failed() {
+				t.Fatalf("%q of 512 KiB before %q", part, text[at:])
+			}
+		}
+	}
+}
+
 // TestRefusedMemory: a record without memory is refused for that reason.
 func TestRefusedMemory(t *testing.T) {
 	none := errors.New("no more")

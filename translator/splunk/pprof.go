@@ -234,5 +234,5 @@ func (t *decoding) valid(text []byte) []byte {
 		return text
 	}
 	t.result.Repairs.InvalidUTF8++
-	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	return dictionary.ValidText(text)
 }

@@ -5,6 +5,7 @@ package splunk
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -46,7 +47,12 @@ func (t *decoding) decodeText() *refusal {
 	if t.samplesLeft <= 0 {
 		return tooLarge("samples of the request", t.opts.Limits.Samples+1, t.opts.Limits.Samples)
 	}
-	t.body = t.valid(t.body)
+	if !utf8.Valid(t.body) {
+		if refused := t.needBody(dictionary.ValidFactor * len(t.body)); refused != nil {
+			return refused
+		}
+		t.body = t.valid(t.body)
+	}
 	if refused := t.text.parse(t.body, t.resource.language.grammar, maxStringBytes, t.opts.Limits.FramesPerStack); refused != nil {
 		return refused
 	}

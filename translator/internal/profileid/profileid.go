@@ -126,27 +126,30 @@ func (h Hash) value(v pcommon.Value) {
 	}
 }
 
-// IDs returns the ids for the content that was added.
+// IDs returns the ids for the content that was added. The Hash must not be used afterwards.
 func (h Hash) IDs() IDs {
-	var ids IDs
+	ids := IDs{hash: h}
 	h.sum(ids.origin[:0])
 	return ids
 }
 
 // IDs generates the ids of the profiles of one payload.
 type IDs struct {
+	hash   Hash
 	origin [sha256.Size]byte
 	n      uint64
 }
 
 // Next returns the id of the next profile. Its sample type is part of the id.
-func (ids *IDs) Next(sampleType, unit string) pprofile.ProfileID {
-	h := NewHash()
-	h.state.pending = append(h.state.pending, ids.origin[:]...)
+func (ids *IDs) Next(sampleType, unit string) (id pprofile.ProfileID) {
+	h := ids.hash
+	h.state.hash.Reset()
+	h.state.pending = append(h.state.pending[:0], ids.origin[:]...)
 	h.Number(ids.n)
 	h.text(sampleType)
 	h.text(unit)
 	ids.n++
-	sum := h.sum(nil)
-	return pprofile.ProfileID(sum[:16])
+	var buffer [sha256.Size]byte
+	copy(id[:], h.sum(buffer[:0]))
+	return id
 }

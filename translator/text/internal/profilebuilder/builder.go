@@ -126,18 +126,15 @@ func (b *Builder) statsOfRefused() pprof.DecodeStats {
 	return stats
 }
 
-// repairFactor is the memory for the replacement of invalid bytes, as a multiple of the text: the result grows step by step.
-const repairFactor = 8
-
 // text returns s as valid UTF-8. A text longer than the limit is an error.
 func (b *Builder) text(s []byte) []byte {
 	b.checkLimit("bytes of a string", len(s), pprof.MaxStringBytes)
 	if !utf8.Valid(s) {
 		b.stats.Repairs.InvalidUTF8++
-		if b.Use(0, repairFactor*int64(len(s))); b.err != nil {
+		if b.Use(0, dictionary.ValidFactor*int64(len(s))); b.err != nil {
 			return nil
 		}
-		s = bytes.ToValidUTF8(s, []byte("\uFFFD"))
+		s = dictionary.ValidText(s)
 	}
 	b.need(textFactor * int64(len(s)))
 	return s
