@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/goleak"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
@@ -179,6 +180,52 @@ func TestMemory(t *testing.T) {
 }
 
 // translating returns the translation of a recording.
+// TestMemoryOfLongTexts: the same for a recording with a long text, wherever it is.
+func TestMemoryOfLongTexts(t *testing.T) {
+	const places = 14
+	for _, part := range []string{"a", "0", "\xff", "\xffa"} {
+		for place := range places {
+			// text returns the long text at this place, and a short one at all others.
+			text := func(at int, short string) string {
+				if at == place {
+					return strings.Repeat(part, (512<<10)/len(part))
+				}
+				return short
+			}
+			r := jfrtest.New()
+			thread, state := r.Thread(text(0, "main"), 1, 2), r.State(text(1, "STATE_RUNNABLE"))
+			stack := r.Stack(false, jfrtest.Frame{Method: r.Method(text(2, "com/example/Shop"), text(3, "checkout")), Line: 1, Type: jfrtest.JITCompiled})
+			r.Setting(jfrtest.ClassExecutionSample, text(4, "event"), text(5, "cpu"))
+			r.Setting(jfrtest.ClassExecutionSample, "interval", text(6, "10000000"))
+			r.ExecutionSample(r.Header.StartTicks, thread, stack, state, jfrtest.Context{Span: 1, Name: 3, Context: 7})
+			scope := jfrtest.AppendLong(jfrtest.AppendLong(jfrtest.AppendLong(jfrtest.AppendLong(nil, r.Header.StartTicks), 1), thread), stack)
+			r.RawEvent(jfrtest.ClassScope, jfrtest.AppendText(jfrtest.AppendText(scope, text(7, "0af7651916cd43dd8448eb211c80319c")), text(8, "b7ad6b7169203331")))
+			classOf(r, jfrtest.ClassExecutionSample).Name = text(9, "jdk.ExecutionSample")
+			classOf(r, jfrtest.ClassExecutionSample).Fields[1].Name = text(10, "sampledThread")
+			labels := jfrtest.Labels()
+			for at, short := range []string{"endpoint", "/pay", "GET /cart"} {
+				labels = replaceText(labels, short, text(11+at, short))
+			}
+			memorytest.CheckCovered(t, translating(r.Bytes(), labels))
+			if t.Failed() {
+				t.Fatalf("%q of 512 KiB at place %d", part, place)
+			}
+		}
+	}
+}
+
+// replaceText replaces a text in a labels snapshot.
+func replaceText(labels []byte, old, text string) []byte {
+	entry := func(text string) []byte {
+		return protowire.AppendString(protowire.AppendTag(nil, 2, protowire.BytesType), text)
+	}
+	at := bytes.Index(labels, entry(old))
+	begin := at - 2 // the id of the string
+	content := append(bytes.Clone(labels[begin:at]), entry(text)...)
+	head := protowire.AppendBytes(protowire.AppendTag(bytes.Clone(labels[:begin-2]), 2, protowire.BytesType), content)
+	return append(head, labels[at+len(entry(old)):]...)
+}
+
 func translating(recording, labels []byte) memorytest.Work {
 	return translatingWith(Options{}, recording, labels)
 }

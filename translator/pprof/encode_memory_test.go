@@ -6,6 +6,7 @@ package pprof_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -103,6 +105,26 @@ func TestMemoryOfEncoding(t *testing.T) {
 				return err
 			})
 		})
+	}
+}
+
+// TestMemoryOfEncodingLongStrings: the same for messages with a long string, wherever it is used.
+func TestMemoryOfEncodingLongStrings(t *testing.T) {
+	for _, file := range []string{"labelled.pb.gz", "mutex.pb.gz"} {
+		raw := profiletest.Inflate(t, must.Get(os.ReadFile("../../testdata/pprof/"+file))(t))
+		for payload := range profiletest.LongStrings(raw, "0", 512<<10) {
+			pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{})
+			if err != nil {
+				continue
+			}
+			for _, options := range []pprof.EncodeOptions{{}, {AllLinkLabels: true}} {
+				memorytest.CheckCovered(t, func(reserve func(int64) error) (err error) {
+					for _, err = range pprof.NewEncoder(options).AllReserving(pd, reserve) {
+					}
+					return err
+				})
+			}
+		}
 	}
 }
 
