@@ -133,10 +133,10 @@ func TestDirectoryDamageAndAge(t *testing.T) {
 	require.NoError(t, os.WriteFile(files[1], made(t, day, []string{"samples"}, 1), 0o600))
 
 	s = newServing(t, change)
-	assert.EqualValues(t, 2, counted(t, s.telemetry, "storage_failures", "operation", "read"))
-	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_restored", "", ""))
 	_, body := s.get(t, "/profiles/s/samples")
 	assert.Equal(t, []int64{2}, totals(t, body))
+	assert.EqualValues(t, 2, counted(t, s.telemetry, "storage_failures", "operation", "read"))
+	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_restored", "", ""))
 	s.stop(t)
 
 	for _, file := range files {
@@ -151,7 +151,8 @@ func TestDirectoryDamageAndAge(t *testing.T) {
 	assert.Empty(t, filesOf(t, directory))
 }
 
-// The start waits for a second at most. Then the profiles of an earlier run come behind those that arrive, as soon as there is memory for them.
+// Neither the start nor a new profile waits for a restore, and a page only for a second. The profiles of an earlier run come behind those
+// that arrive, as soon as there is memory for them.
 func TestStartDoesNotWaitForMemory(t *testing.T) {
 	directory := t.TempDir()
 	change := func(cfg *Config) { cfg.Directory = directory }

@@ -31,7 +31,7 @@ import (
 const (
 	// expiryInterval is the interval at which profiles older than max_age are evicted.
 	expiryInterval = 10 * time.Second
-	// restoreWait is how long the start waits for the profiles of an earlier run.
+	// restoreWait is how long pages wait for the profiles of an earlier run, from the start on.
 	restoreWait = time.Second
 	// shutdownWait is how long a shutdown waits for answers.
 	shutdownWait = 3 * time.Second
@@ -133,20 +133,14 @@ func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.Fil
 	return files, nil
 }
 
-// restore adds the profiles of files to the store. After restoreWait it goes on while the server answers.
+// restore adds the profiles of files to the store. After restoreWait it goes on while pages are answered.
 func (v *viewExporter) restore(ctx context.Context, files []filestore.File) {
-	if len(files) == 0 {
-		return
-	}
-	restored := make(chan struct{})
+	waiting, done := context.WithTimeout(ctx, restoreWait)
+	v.pages.restored = waiting.Done()
 	v.running.Go(func() {
-		defer close(restored)
+		defer done()
 		v.directory.restore(ctx, files, v.store, v.budget)
 	})
-	select {
-	case <-restored:
-	case <-time.After(restoreWait):
-	}
 }
 
 // expire evicts old profiles until ctx ends, even if no profile arrives.

@@ -52,6 +52,13 @@ func (p *pages) admitted(next http.Handler) http.Handler {
 // client has left. The caller must call end after the work, at least once.
 func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error) {
 	ctx := r.Context()
+	if p.restored != nil {
+		select {
+		case <-p.restored:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
 	if err := p.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
