@@ -26,7 +26,7 @@ const (
 	connectionWindow = 1 << 20
 	// connectTimeout is how long a client may take to begin: TLS, and the preface of HTTP/2. A shutdown waits for it, and then up to
 	// 5 seconds for clients that do not answer. Both must fit into the 10 seconds of a reload.
-	connectTimeout = 3 * time.Second
+	connectTimeout = 2 * time.Second
 )
 
 // GetGRPCServerOptions returns the options of servers for OTLP over gRPC.

@@ -151,7 +151,6 @@ func (t *decoding) text(i uint32) []byte {
 	}
 	t.stats.Repairs.InvalidUTF8++
 	if t.meter.Use(2*dictionary.ValidFactor*int64(len(s))+repairedBytes) != nil {
-
 		return nil
 	}
 	t.repaired[i] = dictionary.ValidText(s)
