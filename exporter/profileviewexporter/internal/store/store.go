@@ -60,9 +60,9 @@ type Store struct {
 	// order has the profiles of this run in order of arrival, and restored those of an earlier run, the newest first. Both have some that
 	// were evicted. A series has its profiles in order of arrival.
 	order, restored []*Profile
-	known    map[identity]struct{}
-	profiles int64
-	memory   int64
+	known           map[identity]struct{}
+	profiles        int64
+	memory          int64
 	// newest and oldest are the sequences of the newest profile of this run and the oldest that was restored.
 	newest, oldest uint64
 }
