@@ -149,17 +149,23 @@ const (
 	operationWrite = "write"
 )
 
-// maxRestored limits a file and its pprof in bytes.
-const maxRestored = 256 << 20
+const (
+	// maxRestored limits a pprof in bytes.
+	maxRestored = 256 << 20
+	// memoryTries is how often a file is read while there is no memory for it, and memoryPause the time between two of these.
+	memoryTries = 10
+	memoryPause = time.Second
+)
 
-// memoryPause is the time after which a file is read again if there was no memory for it.
-const memoryPause = time.Second
-
-// restore adds the profiles of files to a store, which must be in order of their time, the newest first. It ends if the store is full.
-func (d *directory) restore(ctx context.Context, files []filestore.File, to *store.Store, budget *memory.Budget) {
+// restore adds the profiles of files to a store. The files must be in order of their time, the newest first. It ends if the store is full, and
+// at files older than maxAge, unless that is 0.
+func (d *directory) restore(ctx context.Context, files []filestore.File, maxAge time.Duration, to *store.Store, budget *memory.Budget) {
 	for _, f := range files {
+		if maxAge > 0 && time.Since(f.Time) > maxAge {
+			return
+		}
 		added, err := d.restoreFile(ctx, to, f, budget)
-		for errors.Is(err, memory.ErrExhausted) && pause(ctx) {
+		for try := 1; try < memoryTries && errors.Is(err, memory.ErrExhausted) && pause(ctx); try++ {
 			added, err = d.restoreFile(ctx, to, f, budget)
 		}
 		switch {
@@ -194,7 +200,7 @@ func (d *directory) restoreFile(ctx context.Context, to *store.Store, f filestor
 	if err := work.Use(f.Size); err != nil {
 		return false, err
 	}
-	compressed, err := d.store.Read(f.Name, f.Size)
+	compressed, err := d.store.Read(f)
 	if err != nil {
 		return false, err
 	}

@@ -139,7 +139,7 @@ func (v *viewExporter) restore(ctx context.Context, files []filestore.File) {
 	v.pages.restored = waiting.Done()
 	v.running.Go(func() {
 		defer done()
-		v.directory.restore(ctx, files, v.store, v.budget)
+		v.directory.restore(ctx, files, v.cfg.MaxAge, v.store, v.budget)
 	})
 }
 

@@ -48,16 +48,14 @@ func (p *pages) admitted(next http.Handler) http.Handler {
 	})
 }
 
-// begin waits until a request may work, for at most p.wait. work counts the memory until the answer is written, and fails if the
+// begin waits for a restore, and then until a request may work, for at most p.wait. work counts the memory until the answer is written, and fails if the
 // client has left. The caller must call end after the work, at least once.
 func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error) {
 	ctx := r.Context()
-	if p.restored != nil {
-		select {
-		case <-p.restored:
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		}
+	select {
+	case <-p.restored:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
 	}
 	if err := p.acquire(ctx); err != nil {
 		return nil, nil, err

@@ -20,7 +20,7 @@ type pages struct {
 	budget *memory.Budget
 	// hosts are the host names that requests may have. nil accepts every name.
 	hosts map[string]bool
-	// restored is closed when requests need not wait for the profiles of an earlier run any more. nil means that there are none.
+	// restored is closed when requests need not wait for the profiles of an earlier run any more.
 	restored <-chan struct{}
 	// working limits the number of requests that work. It has one element for each of them.
 	working chan struct{}

@@ -197,6 +197,9 @@ func TestServerScrapers(t *testing.T) {
 	assert.EqualValues(t, 1000, sum(two), "it is late, and counts by its arrival")
 	assert.EqualValues(t, 1000, sum(one))
 	assert.EqualValues(t, 1111, sum("/profiles/s/samples"), "without a name all")
+	response, body := s.get(t, "/profiles/s/samples?scraper=three&until=2020-01-01T00:00:00Z")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	assert.Contains(t, string(body), "is of that time", "its first fetch")
 	response, _ = s.get(t, "/profiles/none/samples?scraper=one")
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
 }
@@ -205,15 +208,16 @@ func TestScrapersAreBounded(t *testing.T) {
 	var s scrapers
 	for i := range maxScrapers {
 		key := scraperKey{byte(i), byte(i >> 8)}
-		_, err := s.last(key, day)
+		_, _, err := s.last(key, day)
 		require.NoError(t, err)
 		s.remember(key, nil, day)
 	}
-	_, err := s.last(scraperKey{1}, day)
+	_, received, err := s.last(scraperKey{1}, day)
 	require.NoError(t, err, "one that is known")
-	_, err = s.last(scraperKey{0xff, 0xff}, day)
+	assert.True(t, received)
+	_, _, err = s.last(scraperKey{0xff, 0xff}, day)
 	require.ErrorContains(t, err, "1000 scrapers")
-	_, err = s.last(scraperKey{0xff, 0xff}, day.Add(scraperMemory))
+	_, _, err = s.last(scraperKey{0xff, 0xff}, day.Add(scraperMemory))
 	require.NoError(t, err, "the others were long ago")
 	assert.Empty(t, s.given)
 }

@@ -80,8 +80,9 @@ func (v *visit) choose(profileType string) (*selection, error) {
 	if q.Window, err = window(v.values); err != nil {
 		return nil, err
 	}
+	received := false
 	if scraper, named := v.scraper(); named {
-		if q.After, err = v.scrapers.last(scraper, v.now()); err != nil {
+		if q.After, received, err = v.scrapers.last(scraper, v.now()); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +96,7 @@ func (v *visit) choose(profileType string) (*selection, error) {
 		return nil, fail(http.StatusNotFound, "there is no CPU profile of the service %q in that time with these attributes, see the list at /profiles", q.Service)
 	case !known:
 		return nil, fail(http.StatusNotFound, "there is no profile of the service %q and type %q, see the list at /profiles", q.Service, profileType)
-	case q.After > 0:
+	case received:
 		return nil, fail(http.StatusNotFound, "no profile of the service %q arrived since the last fetch", q.Service)
 	}
 	return nil, fail(http.StatusNotFound, "no profile of the service %q is of that time and has these attributes", q.Service)

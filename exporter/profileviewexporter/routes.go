@@ -17,6 +17,9 @@ func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
 		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait, now: time.Now,
 		working: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
 	}
+	restored := make(chan struct{})
+	close(restored)
+	p.restored = restored
 	_, _ = rand.Read(p.start[:]) // never fails
 	return p
 }

@@ -24,7 +24,7 @@ const (
 type scrapers struct {
 	mu    sync.Mutex
 	given map[scraperKey]given
-	// from is the sequence of the newest profile of an earlier run. Scrapers do not receive these profiles, since they may have them.
+	// from is above the sequences of all profiles of earlier runs. Scrapers do not receive these profiles, since they may have them.
 	from uint64
 }
 
@@ -44,19 +44,19 @@ func (v *visit) scraper() (key scraperKey, named bool) {
 	return sha256.Sum256([]byte(v.tenant + "\x00" + v.request.URL.RequestURI())), true
 }
 
-// last returns the sequence that a scraper received last. A new scraper begins after the profiles of earlier runs. It returns
-// an error if there are too many scrapers.
-func (s *scrapers) last(key scraperKey, now time.Time) (uint64, error) {
+// last returns the sequence that a scraper received last, and whether it has received any. A new scraper begins after the profiles of
+// earlier runs. It returns an error if there are too many scrapers.
+func (s *scrapers) last(key scraperKey, now time.Time) (sequence uint64, received bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, found := s.given[key]; found {
-		return known.sequence, nil
+		return known.sequence, true, nil
 	}
 	maps.DeleteFunc(s.given, func(_ scraperKey, g given) bool { return now.Sub(g.at) >= scraperMemory })
 	if len(s.given) >= maxScrapers {
-		return 0, fail(http.StatusServiceUnavailable, "the limit of %d scrapers is reached", maxScrapers)
+		return 0, false, fail(http.StatusServiceUnavailable, "the limit of %d scrapers is reached", maxScrapers)
 	}
-	return s.from, nil
+	return s.from, false, nil
 }
 
 // remember sets the newest profile that a scraper has received, and the time of its fetch.

@@ -72,11 +72,12 @@ func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u u
 	err = s.readForm(m, body, boundary, s.intake.limits.Payloads+datadogOtherParts, func(part formPart) (err error) {
 		switch name := attachmentName(part); {
 		case part.name == fieldEvent:
-			// Parsing copies its texts at most twice. One copy stays.
-			if err := m.Use(2 * int64(len(part.content))); err != nil {
-				return err
-			}
 			hasEvent = true
+			if len(part.content) <= maxEventBytes {
+				if err := m.Use(eventFactor * int64(len(part.content))); err != nil {
+					return err
+				}
+			}
 			u.event, err = parseEvent(part.content)
 		case isEventField(part.name):
 			if err := m.Use(int64(len(part.content))); err != nil {

@@ -9,8 +9,14 @@ import (
 	"time"
 )
 
-// maxEventBytes limits the event, which may hold a count for each endpoint of a program.
-const maxEventBytes = 4 << 20
+const (
+	// maxEventBytes limits the event, which may hold a count for each endpoint of a program.
+	maxEventBytes = 4 << 20
+	// eventFactor is the memory to parse the event, as a multiple of its size: encoding/json enlarges its buffer step by step.
+	eventFactor = 14
+	// maxTimeBytes limits a time. The errors of package time quote all of it.
+	maxTimeBytes = 64
+)
 
 // datadogEvent describes the profiles of an upload.
 type datadogEvent struct {
@@ -26,16 +32,22 @@ func parseEvent(text []byte) (datadogEvent, error) {
 		return datadogEvent{}, labelsTooLarge("bytes of the event: %d, the limit is %d", len(text), maxEventBytes)
 	}
 	var wire struct {
-		Start       time.Time `json:"start"`
-		End         time.Time `json:"end"`
-		Tags        string    `json:"tags_profiler"`
-		ProcessTags string    `json:"process_tags"`
+		Start       string `json:"start"`
+		End         string `json:"end"`
+		Tags        string `json:"tags_profiler"`
+		ProcessTags string `json:"process_tags"`
 	}
 	if err := json.Unmarshal(text, &wire); err != nil {
 		return datadogEvent{}, newRefusal(malformed, "cannot read the event: %w", err)
 	}
-	event := datadogEvent{times: times{start: wire.Start, end: wire.End}}
+	var event datadogEvent
 	var err error
+	if event.times.start, err = eventTime(fieldStart, wire.Start); err != nil {
+		return datadogEvent{}, err
+	}
+	if event.times.end, err = eventTime(fieldEnd, wire.End); err != nil {
+		return datadogEvent{}, err
+	}
 	if event.tags, err = appendTags(nil, wire.Tags); err != nil {
 		return datadogEvent{}, err
 	}
@@ -59,17 +71,27 @@ func isEventField(name string) bool {
 func (e *datadogEvent) setField(name, text string) (err error) {
 	switch name {
 	case fieldStart:
-		e.times.start, err = time.Parse(time.RFC3339, text)
+		e.times.start, err = eventTime(name, text)
 	case fieldEnd:
-		e.times.end, err = time.Parse(time.RFC3339, text)
+		e.times.end, err = eventTime(name, text)
 	case fieldTag:
 		e.tags, err = appendTags(e.tags, text)
-		return err
 	}
-	if err != nil {
-		return newRefusal(malformed, "cannot read the field %s: %w", name, err)
+	return err
+}
+
+// eventTime reads the time in a field of an event or a form. It is zero if the field is empty.
+func eventTime(field, text string) (at time.Time, err error) {
+	switch {
+	case text == "":
+		return at, nil
+	case len(text) > maxTimeBytes:
+		return at, labelsTooLarge("bytes of the field %s: %d, the limit is %d", field, len(text), maxTimeBytes)
 	}
-	return nil
+	if at, err = time.Parse(time.RFC3339, text); err != nil {
+		return at, newRefusal(malformed, "cannot read the field %s: %w", field, err)
+	}
+	return at, nil
 }
 
 // appendTags appends tags, key:value,key:value, to list. A value can contain colons. Tags without a value are ignored.

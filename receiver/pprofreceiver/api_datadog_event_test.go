@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -32,6 +34,28 @@ func TestParseEvent(t *testing.T) {
 	event, err = parseEvent([]byte(`{}`))
 	require.NoError(t, err)
 	assert.Zero(t, event)
+}
+
+// TestTimesOfEvents: a time is not copied before its length is known, and an event uses what is reserved for it.
+func TestTimesOfEvents(t *testing.T) {
+	long := strings.Repeat("\x01\xff", 1<<20)
+	var event datadogEvent
+	memorytest.CheckCovered(t, func(reserve func(int64) error) error {
+		require.NoError(t, reserve(0))
+		return event.setField(fieldStart, long)
+	})
+	require.ErrorContains(t, event.setField(fieldEnd, long), "bytes of the field end: 2097152, the limit is 64")
+	require.ErrorContains(t, event.setField(fieldEnd, "now"), "cannot read the field end")
+	for _, field := range []string{"start", "tags_profiler", "unknown"} {
+		for _, part := range []string{"a", "\xff", `\u0001\n`, `\n`} {
+			text := []byte(`{"` + field + `":"\n` + strings.Repeat(part, 2<<20/len(part)) + `"}`)
+			memorytest.CheckCovered(t, func(reserve func(int64) error) error {
+				require.NoError(t, reserve(eventFactor*int64(len(text))))
+				_, err := parseEvent(text)
+				return err
+			})
+		}
+	}
 }
 
 // FuzzParseEvent parses any event. The result is valid UTF-8 and within the limits.

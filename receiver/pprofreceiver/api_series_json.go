@@ -6,8 +6,6 @@ package pprofreceiver
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"slices"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
@@ -121,14 +119,10 @@ func (r *jsonReader) unescape(raw []byte) ([]byte, error) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, nil
 	}
-	if err := r.memory.Use(3 * int64(len(raw))); err != nil {
+	if err := r.memory.Use(int64(len(raw))); err != nil {
 		return nil, err
 	}
-	var text string
-	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text); err != nil {
-		return nil, malformedMessage("byte %d: %w", r.At, err)
-	}
-	return []byte(text), nil
+	return jsonscan.Unescape(raw), nil
 }
 
 func (r *jsonReader) readSample(s *series) error {

@@ -87,6 +87,12 @@ func datadogBodies() []body {
 		atForm("datadog-event-ignored-escapes", path, "gzip", func() []byte {
 			return gzipped(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"ignored":"`), filling([]byte("\\u0000"), 60<<20), text(`"}`)))))
 		}),
+		atForm("datadog-long-start", path, "zstd", func() []byte {
+			return zstandard(form(attachment(gzipped(smallProfile()), 1), part("start", "", filling([]byte("\x01\xff"), 60<<20))))
+		}),
+		atForm("datadog-event-long-start", path, "zstd", func() []byte {
+			return zstandard(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"start":"\n`), filling([]byte("\xff"), 4<<20-64), text(`"}`)))))
+		}),
 		atForm("datadog-event-deep", path, "zstd", func() []byte {
 			return zstandard(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"info":`), repeat([]byte("["), 2_000_000), repeat([]byte("]"), 2_000_000), text("}")))))
 		}),

@@ -29,6 +29,8 @@ func formatBodies() []body {
 		atFormat("folded-empty-lines", "folded", folded("\n")),
 		atFormat("folded-one-line", "folded", folded("a;")),
 		atFormat("folded-one-frame", "folded", folded("a")),
+		atFormat("folded-long-count", "folded", func() []byte { return zstandard(join(text("a "), filling([]byte("1"), 60<<20))) }),
+		atFormat("perf-long-line", "perf_script", func() []byte { return zstandard(join(text("a 1 2.5: 1 e:\n\t"), filling([]byte("x"), 60<<20))) }),
 		atFormat("folded-functions", "folded", func() []byte {
 			return zstandard(counting(2_000_000, func(to []byte, i int) []byte { return fmt.Appendf(to, "function%d 1\n", i) }))
 		}),
@@ -85,6 +87,13 @@ func speedscopeBodies() []body {
 		atFormat("speedscope-long-name", "speedscope", func() []byte {
 			name := join(text(`{"name":"`), filling([]byte("\\u0000"), 60<<20), text(`"},`))
 			return file(name, text(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1]}`))
+		}),
+		atFormat("speedscope-invalid-name", "speedscope", func() []byte {
+			name := join(text(`{"name":"\n`), filling([]byte("\xff"), 60<<20), text(`"},`))
+			return file(name, text(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1]}`))
+		}),
+		atFormat("speedscope-long-number", "speedscope", func() []byte {
+			return file(nil, join(text(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[`), filling([]byte("1"), 60<<20), text("]}")))
 		}),
 		atFormat("speedscope-weights", "speedscope", func() []byte {
 			return file(nil, join(text(`{"type":"sampled","unit":"none","samples":[],"weights":[`), filling([]byte("1,"), 60<<20), text("1]}")))

@@ -179,7 +179,6 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// translating returns the translation of a recording.
 // TestMemoryOfLongTexts: the same for a recording with a long text, wherever it is.
 func TestMemoryOfLongTexts(t *testing.T) {
 	const places = 14
@@ -226,6 +225,7 @@ func replaceText(labels []byte, old, text string) []byte {
 	return append(head, labels[at+len(entry(old)):]...)
 }
 
+// translating returns the translation of a recording.
 func translating(recording, labels []byte) memorytest.Work {
 	return translatingWith(Options{}, recording, labels)
 }

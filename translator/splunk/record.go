@@ -132,8 +132,9 @@ func numberOf(value pcommon.Value) (int64, bool) {
 	case pcommon.ValueTypeInt:
 		return value.Int(), true
 	case pcommon.ValueTypeStr:
-		n, err := strconv.ParseInt(strings.TrimSpace(value.Str()), 10, 64)
-		return n, err == nil
+		text := strings.TrimSpace(value.Str())
+		n, err := strconv.ParseInt(text[:min(len(text), maxNumberText)], 10, 64) // An error has a copy of the text.
+		return n, err == nil && len(text) <= maxNumberText
 	default:
 		return 0, false
 	}

@@ -111,16 +111,14 @@ func (s *Store) Newest(ctx context.Context) ([]File, error) {
 	return files, nil
 }
 
-// Read returns the content of a file, which is in gzip, if it has at most limit bytes.
-func (s *Store) Read(name string, limit int64) ([]byte, error) {
-	f, err := s.directory().Open(name)
+// Read returns the content of a file, which is in gzip, if it still has its size.
+func (s *Store) Read(file File) ([]byte, error) {
+	f, err := s.directory().Open(file.Name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(content)) > limit {
-		err = fmt.Errorf("%q has more than %d bytes", name, limit)
-	}
+	content := make([]byte, file.Size)
+	_, err = io.ReadFull(f, content)
 	return content, err
 }

@@ -28,7 +28,7 @@ type state struct {
 	pending []byte
 }
 
-// pendingBytes is the size of the buffer for short writes. Longer writes go directly to the hash.
+// pendingBytes is the size of the buffer for short writes. Longer bytes go directly to the hash, longer texts in pieces of this size.
 const pendingBytes = 512
 
 // NewHash returns an empty Hash.

@@ -57,7 +57,7 @@ const (
 // restored returns whether the profile is of an earlier run.
 func (u *Upload) restored() bool { return !u.Arrived.IsZero() }
 
-// ErrFull is the error for a profile of an earlier run that would be evicted at once. Older ones would be, too.
+// ErrFull is the error for a profile of an earlier run for which there is no memory, and for all that are older.
 var ErrFull = errors.New("the store is full")
 
 // maxDuration limits the duration of a profile.
@@ -74,6 +74,9 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 			return nil, nil
 		}
 		now = now.Add(-age) // This keeps the monotonic clock, so that changes of the time of day do not affect the age.
+	}
+	if u.restored() && s.isFull() {
+		return nil, ErrFull
 	}
 	if s.has(u.identity) {
 		return nil, nil
@@ -117,6 +120,12 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 	default:
 		return nil, fmt.Errorf("%w: with the symbols that it shares, it needs more than max_memory, %d bytes", ErrTooLarge, s.limits.Memory)
 	}
+}
+
+func (s *Store) isFull() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.full
 }
 
 func (s *Store) has(id identity) bool {

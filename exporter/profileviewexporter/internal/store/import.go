@@ -4,12 +4,12 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
@@ -64,7 +64,8 @@ func (i *importer) text(index uint32) uint32 {
 	if i.strings[index] == 0 {
 		text := i.pprof.String(index)
 		if !utf8.Valid(text) { // It could not be part of an answer.
-			text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+			_ = i.work.Use(dictionary.ValidFactor * int64(len(text))) // The caller looks at the error.
+			text = dictionary.ValidText(text)
 		}
 		i.strings[index] = i.table.AddString(text, i.work) + 1
 	}

@@ -115,6 +115,22 @@ func (h *Head) bytes() int64 {
 // CommentPrefix is the start of the comments that are not part of a profile: they describe it in a file.
 const CommentPrefix = "otelpprof profile_view "
 
+// headFactor is the memory of a head and its key while they are made, as a multiple of the texts: a byte takes up to four characters in the
+// key, which grows step by step.
+const headFactor = 12
+
+// headTexts returns how long the texts are that [headOf] copies.
+func headTexts(p *pprofwire.Profile) (bytes int64) {
+	texts := append([]uint32{p.DefaultSampleType, p.DropFrames, p.KeepFrames, p.DocURL, p.PeriodType.Type, p.PeriodType.Unit}, p.Comments...)
+	for _, t := range p.SampleTypes {
+		texts = append(texts, t.Type, t.Unit)
+	}
+	for _, index := range texts {
+		bytes += int64(len(p.String(index)))
+	}
+	return bytes
+}
+
 // headOf returns the head of a pprof. Its texts are new.
 func headOf(p *pprofwire.Profile, profileType string) *Head {
 	text := func(index uint32) string { return strings.ToValidUTF8(string(p.String(index)), "\uFFFD") }

@@ -126,3 +126,45 @@ func TestRestoredExpire(t *testing.T) {
 	assert.Zero(t, memory)
 	assert.Empty(t, s.blocks)
 }
+
+// Once a profile of an earlier run was evicted for memory, no older one takes its place, however small it is.
+func TestRestoreLeavesNoGap(t *testing.T) {
+	s := New(Limits{Memory: 512 << 10, PerSeries: 1000}, func(Reason) {})
+	large := upload("s", 1, 1500)
+	large.Arrived = time.Now().Add(-time.Minute)
+	add(t, s, large)
+	for number := 0; s.profiles == int64(number)+1; number++ {
+		add(t, s, numbered(number))
+	}
+	small := upload("s", 2, 1)
+	small.Arrived = time.Now().Add(-time.Hour)
+	_, err := s.Add(small, nil)
+	require.ErrorIs(t, err, ErrFull)
+}
+
+// The lists do not keep what a full series evicts, also while a profile of another series is the oldest.
+func TestEvictedAreForgotten(t *testing.T) {
+	s := New(Limits{Memory: 1 << 30, PerSeries: 3}, func(Reason) {})
+	first := earlier(0)
+	first.Type = "other"
+	add(t, s, first)
+	for number := range 1000 {
+		add(t, s, numbered(number))
+	}
+	assert.Equal(t, []int{997, 998, 999}, numbersOf(s, 0)[:3])
+	profiles, _ := s.Held()
+	assert.EqualValues(t, 4, profiles)
+	assert.LessOrEqual(t, len(s.order)+len(s.restored), 2*4+leastForgotten+1)
+}
+
+// What is counted for a block never falls while it has profiles, in whatever order they are settled.
+func TestBlockNeverCountsLess(t *testing.T) {
+	s := New(Limits{Memory: 1 << 30, PerSeries: 3}, func(Reason) {})
+	p := add(t, s, numbered(1))
+	_, before := s.Held()
+	s.mu.Lock()
+	s.settle(p.Block, p.Block.bytes/2)
+	s.mu.Unlock()
+	_, after := s.Held()
+	assert.Equal(t, before, after)
+}

@@ -7,6 +7,7 @@ package store // import "github.com/otelpprof/otelpprof/exporter/profileviewexpo
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,9 +64,14 @@ type Store struct {
 	known           map[identity]struct{}
 	profiles        int64
 	memory          int64
+	// full is set once a profile of an earlier run was evicted for memory: no older one is restored then.
+	full bool
 	// newest and oldest are the sequences of the newest profile of this run and the oldest that was restored.
 	newest, oldest uint64
 }
+
+// leastForgotten is how many evicted profiles the lists may always have.
+const leastForgotten = 16
 
 // firstSequence is above the sequences of all profiles of earlier runs.
 const firstSequence = 1 << 32
@@ -139,16 +145,27 @@ func (s *Store) remove(p *Profile, reason Reason) {
 		s.series[k] = rest
 	}
 	p.evicted = true
+	s.full = s.full || reason == ReasonMemory && p.Sequence < firstSequence
 	delete(s.known, p.identity)
 	s.memory -= p.cost
 	s.profiles--
 	p.Block.live--
 	s.settle(p.Block, p.Block.bytes)
+	s.forget()
 	s.evicted(reason)
 }
 
-// settle counts the memory of a block, and drops the block if it has no profile.
+// forget removes evicted profiles from the lists if these have more of them than others. A profile keeps its samples and its block alive.
+func (s *Store) forget() {
+	if int64(len(s.order)+len(s.restored)) > 2*s.profiles+leastForgotten {
+		isEvicted := func(p *Profile) bool { return p == nil || p.evicted }
+		s.order, s.restored = slices.DeleteFunc(s.order, isEvicted), slices.DeleteFunc(s.restored, isEvicted)
+	}
+}
+
+// settle counts the memory of a block, which only grows, and drops the block if it has no profile.
 func (s *Store) settle(b *Block, bytes int64) {
+	bytes = max(bytes, b.bytes) // Another profile may have been added, and settled, meanwhile.
 	if b.live == 0 && b.pending == 0 {
 		bytes = 0
 		if s.blocks[b.key] == b {
@@ -211,6 +228,9 @@ func (b *Block) add(u *Upload, parsed *pprofwire.Profile, work *meter.Meter) (p 
 	defer b.adding.Unlock()
 	defer func() { bytes = blockBytes + b.table.bytes() + b.sharedBytes }()
 	samples, err := b.table.add(parsed, work)
+	if err == nil {
+		err = work.Need(headFactor * headTexts(parsed))
+	}
 	if err != nil {
 		return nil, 0, err
 	}

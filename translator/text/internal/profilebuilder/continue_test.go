@@ -158,7 +158,7 @@ func TestMemoryOfLongTexts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for at := range len(test.payload) + 1 {
-				for _, one := range []string{"a", "0", " ", "\xff", "\xffa", "\\n", "["} {
+				for _, one := range []string{"a", "0", " ", "\xff", "\xffa", "\\n", "\\n\xff", "["} {
 					payload := []byte(test.payload[:at] + strings.Repeat(one, length/len(one)) + test.payload[at:])
 					memorytest.CheckCovered(t, func(reserve func(int64) error) error {
 						_, _, err := test.decode(payload, pprof.Source{Reserve: reserve}, text.Options{})

@@ -5,7 +5,6 @@ package profilebuilder
 
 import (
 	"bytes"
-	"encoding/json"
 	"iter"
 	"math"
 	"math/bits"
@@ -87,9 +86,6 @@ func (j *JSON) MarkArray() Place {
 	return place
 }
 
-// unescapedBytes is the memory for unescaping, without the text. An escape is longer than its character.
-const unescapedBytes = 64
-
 // ReadText reads a string, or null. The result may refer to memory of the payload.
 func (j *JSON) ReadText() []byte {
 	if j.Word("null") {
@@ -100,14 +96,10 @@ func (j *JSON) ReadText() []byte {
 		j.fail(err)
 		return raw
 	}
-	if j.Use(0, unescapedBytes+4*int64(len(raw))); j.err != nil {
+	if j.Use(0, int64(len(raw))); j.err != nil {
 		return nil
 	}
-	var unescaped string
-	if err := json.Unmarshal(j.Text[j.At-len(raw)-2:j.At], &unescaped); err != nil {
-		j.Failf("byte %d: %s", j.At, err.Error())
-	}
-	return []byte(unescaped)
+	return jsonscan.Unescape(raw)
 }
 
 // readNumber reads a number and returns its text.
