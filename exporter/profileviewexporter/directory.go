@@ -9,11 +9,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -26,9 +23,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
-	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -148,87 +143,6 @@ const (
 	operationRead  = "read"
 	operationWrite = "write"
 )
-
-const (
-	// maxRestored limits a pprof in bytes.
-	maxRestored = 256 << 20
-	// memoryTries is how often a file is read while there is no memory for it, and memoryPause the time between two of these.
-	memoryTries = 10
-	memoryPause = time.Second
-)
-
-// restore adds the profiles of files to a store. The files must be in order of their time, the newest first. It ends if the store is full, and
-// at files older than maxAge, unless that is 0.
-func (d *directory) restore(ctx context.Context, files []filestore.File, maxAge time.Duration, to *store.Store, budget *memory.Budget) {
-	for _, f := range files {
-		if maxAge > 0 && time.Since(f.Time) > maxAge {
-			return
-		}
-		added, err := d.restoreFile(ctx, to, f, budget)
-		for try := 1; try < memoryTries && errors.Is(err, memory.ErrExhausted) && pause(ctx); try++ {
-			added, err = d.restoreFile(ctx, to, f, budget)
-		}
-		switch {
-		case ctx.Err() != nil, errors.Is(err, store.ErrFull):
-			return
-		case errors.Is(err, fs.ErrNotExist): // It exceeded a limit of the directory meanwhile.
-		case err != nil:
-			d.telemetry.storageFailed(ctx, operationRead)
-			d.logger.Warn("Cannot restore a profile", zap.String("file", f.Name), zap.Error(err))
-		case added:
-			d.telemetry.restored(ctx)
-		}
-	}
-}
-
-// pause waits for memoryPause, and returns whether ctx has not ended.
-func pause(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(memoryPause):
-		return true
-	}
-}
-
-var errNoDescription = errors.New("the file has no description: another program wrote it")
-
-func (d *directory) restoreFile(ctx context.Context, to *store.Store, f filestore.File, budget *memory.Budget) (added bool, err error) {
-	reservation := budget.Begin()
-	defer reservation.Release()
-	work := reservation.Meter(ctx, 0)
-	if err := work.Use(f.Size); err != nil {
-		return false, err
-	}
-	compressed, err := d.store.Read(f)
-	if err != nil {
-		return false, err
-	}
-	raw, _, err := inflate.Open(new([]byte), compressed, maxRestored, work)
-	if err != nil {
-		return false, err
-	}
-	var parsed pprofwire.Profile
-	limits := pprofwire.NoLimits()
-	limits.Memory = work
-	if err := parsed.Read(raw, limits); err != nil {
-		return false, err
-	}
-	if len(parsed.Comments) == 0 {
-		return false, errNoDescription
-	}
-	text, found := strings.CutPrefix(string(parsed.String(parsed.Comments[len(parsed.Comments)-1])), store.CommentPrefix)
-	if !found {
-		return false, errNoDescription
-	}
-	u, err := describedUpload(text)
-	if err != nil {
-		return false, err
-	}
-	u.Pprof, u.Arrived = raw, f.Time
-	p, err := to.Add(u, work)
-	return p != nil, err
-}
 
 // describedUpload returns the upload of a description.
 func describedUpload(text string) (u store.Upload, err error) {

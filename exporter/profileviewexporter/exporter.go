@@ -31,8 +31,6 @@ import (
 const (
 	// expiryInterval is the interval at which profiles older than max_age are evicted.
 	expiryInterval = 10 * time.Second
-	// restoreWait is how long pages wait for the profiles of an earlier run, from the start on.
-	restoreWait = time.Second
 	// shutdownWait is how long a shutdown waits for answers.
 	shutdownWait = 3 * time.Second
 	// bodyTime is how long the body of a request may take to arrive. Those of the API are small, and pages need none.
@@ -131,16 +129,6 @@ func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.Fil
 		return nil, fmt.Errorf("cannot read the directory of profiles: %w", err)
 	}
 	return files, nil
-}
-
-// restore adds the profiles of files to the store. After restoreWait it goes on while pages are answered.
-func (v *viewExporter) restore(ctx context.Context, files []filestore.File) {
-	waiting, done := context.WithTimeout(ctx, restoreWait)
-	v.pages.restored = waiting.Done()
-	v.running.Go(func() {
-		defer done()
-		v.directory.restore(ctx, files, v.cfg.MaxAge, v.store, v.budget)
-	})
 }
 
 // expire evicts old profiles until ctx ends, even if no profile arrives.
