@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -74,7 +75,8 @@ func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u u
 		case part.name == fieldEvent:
 			hasEvent = true
 			if len(part.content) <= maxEventBytes {
-				if err := m.Use(eventFactor * int64(len(part.content))); err != nil {
+				size := int64(len(part.content))
+				if err := cmp.Or(m.Need(eventFactor*size), m.Use(2*size)); err != nil {
 					return err
 				}
 			}

@@ -94,20 +94,19 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 	p, bytes, err := b.add(&u, &parsed, work)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b.pending--
 	if err != nil {
-		s.settle(b, bytes)
+		s.added(b, bytes)
 		return nil, err
 	}
 	if p.cost+bytes > s.limits.Memory && b.live == 0 {
-		s.settle(b, bytes)
+		s.added(b, bytes)
 		return nil, fmt.Errorf("%w: it needs %d bytes of memory, max_memory is %d", ErrTooLarge, p.cost+bytes, s.limits.Memory)
 	}
 	p.setTimes(&u, now)
 	if !s.insert(p, u.restored()) {
 		p = nil
 	}
-	s.settle(b, bytes)
+	s.added(b, bytes)
 	s.expire()
 	for front := s.front(); front != nil && s.memory > s.limits.Memory; front = s.front() {
 		s.remove(front, ReasonMemory)
@@ -120,6 +119,12 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 	default:
 		return nil, fmt.Errorf("%w: with the symbols that it shares, it needs more than max_memory, %d bytes", ErrTooLarge, s.limits.Memory)
 	}
+}
+
+// added settles a block after the attempt to add a profile. Until then, the block stays, even if it has no other profile.
+func (s *Store) added(b *Block, bytes int64) {
+	b.pending--
+	s.settle(b, bytes)
 }
 
 func (s *Store) isFull() bool {

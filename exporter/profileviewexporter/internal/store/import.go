@@ -64,7 +64,9 @@ func (i *importer) text(index uint32) uint32 {
 	if i.strings[index] == 0 {
 		text := i.pprof.String(index)
 		if !utf8.Valid(text) { // It could not be part of an answer.
-			_ = i.work.Use(dictionary.ValidFactor * int64(len(text))) // The caller looks at the error.
+			if i.work.Use(dictionary.ValidFactor*int64(len(text))) != nil {
+				return 0 // addSymbols and add look at the error.
+			}
 			text = dictionary.ValidText(text)
 		}
 		i.strings[index] = i.table.AddString(text, i.work) + 1

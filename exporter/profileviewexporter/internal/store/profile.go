@@ -5,6 +5,7 @@ package store
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/gaugetypes"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -109,31 +111,45 @@ func (h *Head) bytes() int64 {
 	for _, c := range h.Comments {
 		bytes += len(c) + labelBytes
 	}
-	return int64(2 * bytes) // The key of the head has its texts too.
+	return int64(bytes)
 }
 
 // CommentPrefix is the start of the comments that are not part of a profile: they describe it in a file.
 const CommentPrefix = "otelpprof profile_view "
 
-// headFactor is the memory of a head and its key while they are made, as a multiple of the texts: a byte takes up to four characters in the
-// key, which grows step by step.
-const headFactor = 12
+// The memory of a head while it is made: of a sample type and a comment without their texts, and of each text with its copies.
+const (
+	newColumnBytes  = 1 << 10
+	newCommentBytes = 256
+	newTextFactor   = 2 * dictionary.ValidFactor
+)
 
-// headTexts returns how long the texts are that [headOf] copies.
-func headTexts(p *pprofwire.Profile) (bytes int64) {
-	texts := append([]uint32{p.DefaultSampleType, p.DropFrames, p.KeepFrames, p.DocURL, p.PeriodType.Type, p.PeriodType.Unit}, p.Comments...)
+// headMemory returns the memory that [headOf] needs. The ID of each column repeats the name and the period type.
+func headMemory(p *pprofwire.Profile, profileType string) int64 {
+	size := func(v pprofwire.ValueType) int64 { return int64(len(p.String(v.Type)) + len(p.String(v.Unit))) }
+	name, period := int64(2*len(profileType)), size(p.PeriodType)
+	texts := name + period
+	for _, index := range append([]uint32{p.DefaultSampleType, p.DropFrames, p.KeepFrames, p.DocURL}, p.Comments...) {
+		texts += int64(len(p.String(index)))
+	}
 	for _, t := range p.SampleTypes {
-		texts = append(texts, t.Type, t.Unit)
+		name = max(name, size(t)) // It can be that of a type.
 	}
-	for _, index := range texts {
-		bytes += int64(len(p.String(index)))
+	for _, t := range p.SampleTypes {
+		texts += 2*size(t) + name + period
 	}
-	return bytes
+	return newTextFactor*texts + newColumnBytes*int64(len(p.SampleTypes)+1) + newCommentBytes*int64(len(p.Comments))
 }
 
 // headOf returns the head of a pprof. Its texts are new.
 func headOf(p *pprofwire.Profile, profileType string) *Head {
-	text := func(index uint32) string { return strings.ToValidUTF8(string(p.String(index)), "\uFFFD") }
+	text := func(index uint32) string {
+		text := p.String(index)
+		if !utf8.Valid(text) {
+			text = dictionary.ValidText(text)
+		}
+		return string(text)
+	}
 	h := &Head{
 		Kind: segment(series.Kind(profileType), unknownType), Type: segment(profileType, unknownType),
 		Period: p.Period, DefaultType: text(p.DefaultSampleType),
@@ -168,8 +184,24 @@ func isCPU(types []pprof.SampleType, period pprof.SampleType) bool {
 	return slices.Contains(types, cpu) || period == cpu && slices.Contains(types, pprof.SampleType{Name: "samples", Unit: "count"})
 }
 
-// key returns a text that only equal heads have.
-func (h *Head) key() string { return fmt.Sprintf("%#v", *h) }
+// key returns a digest that only equal heads have. The other fields follow from those in it.
+func (h *Head) key() string {
+	digest := sha256.New()
+	_, _ = fmt.Fprintf(digest, "%d %t %d %d ", h.Period, h.PGO, len(h.Columns), len(h.Comments))
+	texts := []string{h.Type, h.PeriodType.Name, h.PeriodType.Unit, h.DefaultType, h.DropFrames, h.KeepFrames, h.DocURL}
+	for _, c := range h.Columns {
+		texts = append(texts, c.Name, c.Unit)
+	}
+	for _, text := range append(texts, h.Comments...) {
+		_, _ = fmt.Fprintf(digest, "%d ", len(text))
+		var piece [512]byte // The digest takes only bytes: to write all at once would copy them.
+		for n := copy(piece[:], text); n > 0; n = copy(piece[:], text) {
+			_, _ = digest.Write(piece[:n])
+			text = text[n:]
+		}
+	}
+	return string(digest.Sum(nil))
+}
 
 // Resource is what sent a profile. Profiles share it.
 type Resource struct {

@@ -4,13 +4,19 @@
 package store
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // numbered returns an upload with the number as its time. Its stacks are those of no other number.
@@ -154,7 +160,47 @@ func TestEvictedAreForgotten(t *testing.T) {
 	assert.Equal(t, []int{997, 998, 999}, numbersOf(s, 0)[:3])
 	profiles, _ := s.Held()
 	assert.EqualValues(t, 4, profiles)
-	assert.LessOrEqual(t, len(s.order)+len(s.restored), 2*4+leastForgotten+1)
+	assert.Equal(t, 4, len(s.order)+len(s.restored))
+}
+
+// The head of a profile uses what is reserved, also where each of many sample types repeats a long period type.
+func TestHeadMemory(t *testing.T) {
+	for _, part := range []string{"a", "\x00", "\xff"} {
+		long := strings.Repeat(part, 64<<10)
+		for name, made := range map[string]func() (b []byte, strings []string){
+			"types": func() (b []byte, strings []string) {
+				strings = []string{"", "cpu", long}
+				for range 100 {
+					strings = append(strings, "type"+strconv.Itoa(len(strings)))
+					b = pprofwire.AppendSampleType(b, pprofwire.ValueType{Type: uint32(len(strings) - 1), Unit: 1})
+				}
+				return pprofwire.AppendPeriodType(b, pprofwire.ValueType{Type: 2, Unit: 1}), strings
+			},
+			"comments": func() (b []byte, strings []string) {
+				b = pprofwire.AppendSampleType(nil, pprofwire.ValueType{Type: 1, Unit: 1})
+				return pprofwire.AppendHeader(b, pprofwire.Header{Comments: slices.Repeat([]uint32{1}, 100_000)}), []string{"", part}
+			},
+			"texts": func() (b []byte, strings []string) {
+				b = pprofwire.AppendSampleType(nil, pprofwire.ValueType{Type: 1, Unit: 1})
+				return pprofwire.AppendHeader(b, pprofwire.Header{DropFrames: 1, KeepFrames: 1, DocURL: 1}), []string{"", long}
+			},
+		} {
+			raw, all := made()
+			for _, one := range all {
+				raw = pprofwire.AppendString(raw, one)
+			}
+			u := upload("s", 0, 1)
+			u.Pprof = raw
+			s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
+			memorytest.CheckCovered(t, func(reserve func(int64) error) error {
+				_, err := s.Add(u, meter.New(0, reserve))
+				return err
+			})
+			if t.Failed() {
+				t.Fatalf("%s of %q", name, part)
+			}
+		}
+	}
 }
 
 // What is counted for a block never falls while it has profiles, in whatever order they are settled.

@@ -58,8 +58,8 @@ type Store struct {
 	mu     sync.RWMutex
 	blocks map[blockKey]*Block // to which profiles are added
 	series map[key][]*Profile
-	// order has the profiles of this run in order of arrival, and restored those of an earlier run, the newest first. Both have some that
-	// were evicted. A series has its profiles in order of arrival.
+	// order has the profiles of this run in order of arrival, and restored those of an earlier run, the newest first. A series has its profiles in
+	// order of arrival.
 	order, restored []*Profile
 	known           map[identity]struct{}
 	profiles        int64
@@ -69,9 +69,6 @@ type Store struct {
 	// newest and oldest are the sequences of the newest profile of this run and the oldest that was restored.
 	newest, oldest uint64
 }
-
-// leastForgotten is how many evicted profiles the lists may always have.
-const leastForgotten = 16
 
 // firstSequence is above the sequences of all profiles of earlier runs.
 const firstSequence = 1 << 32
@@ -118,21 +115,13 @@ func (s *Store) expire() {
 
 // front returns the oldest profile, or nil.
 func (s *Store) front() *Profile {
-	for last := len(s.restored) - 1; last >= 0; last-- {
-		if !s.restored[last].evicted {
-			return s.restored[last]
-		}
-		s.restored[last] = nil
-		s.restored = s.restored[:last]
+	switch {
+	case len(s.restored) > 0:
+		return s.restored[len(s.restored)-1]
+	case len(s.order) > 0:
+		return s.order[0]
 	}
-	for len(s.order) > 0 && s.order[0].evicted {
-		s.order[0] = nil
-		s.order = s.order[1:]
-	}
-	if len(s.order) == 0 {
-		return nil
-	}
-	return s.order[0]
+	return nil
 }
 
 // remove removes a profile, which is the first of its series.
@@ -151,16 +140,25 @@ func (s *Store) remove(p *Profile, reason Reason) {
 	s.profiles--
 	p.Block.live--
 	s.settle(p.Block, p.Block.bytes)
-	s.forget()
+	s.forget(p)
 	s.evicted(reason)
 }
 
-// forget removes evicted profiles from the lists if these have more of them than others. A profile keeps its samples and its block alive.
-func (s *Store) forget() {
-	if int64(len(s.order)+len(s.restored)) > 2*s.profiles+leastForgotten {
-		isEvicted := func(p *Profile) bool { return p == nil || p.evicted }
-		s.order, s.restored = slices.DeleteFunc(s.order, isEvicted), slices.DeleteFunc(s.restored, isEvicted)
+// forget removes a profile from its list, which would keep its samples and its block alive.
+func (s *Store) forget(p *Profile) {
+	bySequence := func(one *Profile, sequence uint64) int { return cmp.Compare(one.Sequence, sequence) }
+	if p.Sequence < firstSequence {
+		at, _ := slices.BinarySearchFunc(s.restored, p.Sequence, func(one *Profile, sequence uint64) int { return -bySequence(one, sequence) })
+		s.restored = slices.Delete(s.restored, at, at+1)
+		return
 	}
+	if s.order[0] == p { // Usually. All others would move.
+		s.order[0] = nil
+		s.order = s.order[1:]
+		return
+	}
+	at, _ := slices.BinarySearchFunc(s.order, p.Sequence, bySequence)
+	s.order = slices.Delete(s.order, at, at+1)
 }
 
 // settle counts the memory of a block, which only grows, and drops the block if it has no profile.
@@ -229,7 +227,7 @@ func (b *Block) add(u *Upload, parsed *pprofwire.Profile, work *meter.Meter) (p 
 	defer func() { bytes = blockBytes + b.table.bytes() + b.sharedBytes }()
 	samples, err := b.table.add(parsed, work)
 	if err == nil {
-		err = work.Need(headFactor * headTexts(parsed))
+		err = work.Need(headMemory(parsed, u.Type))
 	}
 	if err != nil {
 		return nil, 0, err
