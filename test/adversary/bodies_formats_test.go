@@ -132,6 +132,7 @@ const (
 	pprofFunction   = 5
 	pprofString     = 6
 	pprofTime       = 9
+	pprofPeriodType = 11
 	pprofComment    = 13
 
 	sampleLocation = 1

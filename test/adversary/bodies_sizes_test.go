@@ -26,6 +26,18 @@ func pprofSizes() []body {
 			samples := repeat(field(pprofSample, field(sampleValue, repeat([]byte{1}, 256))).plain(), 3_900)
 			return zstandard(join(head(), types, samples))
 		}),
+		atPprof("pprof-types-of-a-long-period", func() []byte {
+			var number [8]byte
+			types := counting(256, func(to []byte, i int) []byte {
+				return appendField(to, pprofSampleType, appendNumber(appendNumber(nil, 1, uint64(i+1)), 2, 1))
+			})
+			names := counting(256, func(to []byte, i int) []byte {
+				return appendField(to, pprofString, strconv.AppendInt(number[:0], int64(i), 36))
+			})
+			period := literal(appendField(nil, pprofPeriodType, appendNumber(appendNumber(nil, 1, 257), 2, 1)))
+			values := field(pprofSample, field(sampleValue, repeat([]byte{1}, 256)))
+			return zstandard(join(field(pprofString), types, names, field(pprofString, repeat([]byte{1}, 1<<20)), period, values))
+		}),
 		atPprof("pprof-distinct-strings", func() []byte {
 			var name [8]byte
 			return zstandard(join(head(), counting(4_000_000, func(to []byte, i int) []byte {
