@@ -40,7 +40,8 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 		experimental.BufferPool(server.pool),
 		grpc.ForceServerCodecV2(server),
 		grpc.StatsHandler(server),
-		grpc.ChainUnaryInterceptor(server.admitted), // after those of the server, such as authentication
+		grpc.UnaryInterceptor(begun),                // before those of the server, such as authentication
+		grpc.ChainUnaryInterceptor(server.admitted), // after them
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.MaxHeaderListSize(connections.MaxHeaderBytes),
 		grpc.InitialWindowSize(streamWindow),
@@ -61,8 +62,13 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 	if err := connections.CheckFields(stream.Header); err != nil {
 		return nil, status.Error(codes.ResourceExhausted, err.Error())
 	}
+	if s.stopping.Err() != nil { // A shutdown must not wait for all streams that a client has sent.
+		_, status := s.refuse(ctx, errStopping)
+		return nil, status.Err()
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	request, err := s.budget.ArriveCounted(ctx, requestBytes, func() {
+	s.pool.use(&s.pool.requests, requestBytes)
+	request, err := s.budget.ArriveCounted(ctx, &s.pool.requests, requestBytes, func() {
 		s.countRefusal(ctx, exhausted)
 		cancel()
 	})
@@ -96,8 +102,8 @@ func (s *grpcServer) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 	switch event := event.(type) {
 	case *stats.InPayload:
-		c.arrival.End()
 		c.message = event.Payload
+		c.arrival.Received()
 	case *stats.End:
 		if found, admitted := s.admissions.LoadAndDelete(c.message); admitted {
 			a := found.(*admission)
@@ -111,6 +117,14 @@ func (s *grpcServer) HandleRPC(ctx context.Context, event stats.RPCStats) {
 func (*grpcServer) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
 func (*grpcServer) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (*grpcServer) HandleConn(context.Context, stats.ConnStats)                       {}
+
+// begun says that the stream has ended: the call begins.
+func begun(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.arrival.End()
+	}
+	return next(ctx, request)
+}
 
 // admitted passes a message on with its reservation, or returns the error of the codec.
 func (s *grpcServer) admitted(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {

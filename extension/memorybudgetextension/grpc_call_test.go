@@ -6,6 +6,7 @@ package memorybudgetextension
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"net/http"
 	"os"
 	"slices"
@@ -70,6 +71,71 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestGRPCOpenStreams: clients that open streams and never end them do not block others, whether or not their message has arrived.
+func TestGRPCOpenStreams(t *testing.T) {
+	const streams = 64
+	for name, test := range map[string]struct {
+		connections int
+		message     []byte
+	}{
+		"no message": {connections: 32},
+		"message":    {connections: 8, message: marshaled(t, records(1, 60<<10))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sink consumertest.LogsSink
+			r := run(t, map[string]any{"limit_mib": 32}, &sink)
+			for range test.connections {
+				dialStreams(t, r.grpc, streams, test.message)
+			}
+			require.Eventually(t, func() bool {
+				_, peak := r.budget.Used()
+				return peak > r.budget.Size()/16
+			}, memorytest.Slowdown*10*time.Second, time.Millisecond, "the streams have begun")
+			connection, body := r.dial(t), marshaled(t, records(100, 1000))
+			for range 5 {
+				ctx, cancel := context.WithTimeout(t.Context(), memorytest.Slowdown*5*time.Second)
+				require.NoError(t, retry(ctx, connection, body))
+				cancel()
+				require.Equal(t, http.StatusOK, r.post(t, protoType, "", body).code)
+			}
+			assert.Len(t, sink.AllLogs(), 10)
+		})
+	}
+}
+
+// TestGRPCWhileStopping: a new stream is refused, so that a shutdown does not wait for all that a client has sent.
+func TestGRPCWhileStopping(t *testing.T) {
+	r := run(t, nil, consumertest.NewNop())
+	connection, body := r.dial(t), marshaled(t, records(1, 1))
+	require.NoError(t, send(t.Context(), connection, body, ""))
+	require.NoError(t, r.NotReady())
+	err := send(t.Context(), connection, body, "")
+	assert.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
+	assert.EqualValues(t, 1, r.refusals(t, "too_slow"))
+}
+
+// dialStreams opens a connection with so many streams. Each sends its message, unless it is nil, but does not end.
+func dialStreams(t *testing.T, address string, streams int, message []byte) {
+	t.Helper()
+	_, framer := rawHeader(t, address)
+	go func() {
+		for id := range uint32(streams) {
+			if id > 0 && writeHeader(framer, 2*id+1) != nil {
+				return // The server may have closed the connection.
+			}
+			data := message
+			if data != nil {
+				data = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))), data...)
+			}
+			for part := range slices.Chunk(data, 16<<10) {
+				if framer.WriteData(2*id+1, false, part) != nil {
+					return
+				}
+			}
+		}
+	}()
 }
 
 // TestCompress: messages that are compressed at a time and one after the other are whole, and have the size of level 1.

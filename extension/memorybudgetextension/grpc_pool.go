@@ -21,13 +21,13 @@ const compressedBytes = 32<<10 + 8
 // bufferPool provides the buffers of gRPC for received bytes, and counts them. gRPC does not put back the buffers of canceled streams.
 // These count until the garbage collector frees them.
 //
-// Nobody knows which request a buffer is for. If the buffers of requests that are still arriving exceed their share, most of these requests
-// are ended, again and again.
+// Nobody knows which request a buffer is for. If the requests that are still arriving, or their buffers, exceed their share, most of these
+// requests are ended, again and again.
 type bufferPool struct {
 	budget *memory.Budget
 	pool   mem.BufferPool
-	// arriving is the number of bytes in buffers of requests that are still arriving.
-	arriving memory.Share
+	// requests has requestBytes of each request that is still arriving, arriving the bytes in buffers of these requests.
+	requests, arriving memory.Share
 	// ending is held while requests end.
 	ending sync.Mutex
 	// counted has the buffers in use.
@@ -39,6 +39,7 @@ var _ mem.BufferPool = (*bufferPool)(nil)
 func newBufferPool(budget *memory.Budget) *bufferPool {
 	// A frame has at most 16 KiB. gRPC never puts buffers of 1 KiB or less back.
 	p := &bufferPool{budget: budget, pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
+	p.requests.Limit(budget, budget.Size()/requestsPart)
 	p.arriving.Limit(budget, budget.Size()/arrivingPart)
 	return p
 }
@@ -56,18 +57,24 @@ func (p *bufferPool) Get(length int) *[]byte {
 }
 
 const (
-	// arrivingPart: buffers of arriving requests may use one part in arrivingPart of the budget.
-	arrivingPart = 4
+	// Requests that are arriving may use one part in requestsPart of the budget, their buffers one part in arrivingPart.
+	requestsPart, arrivingPart = 8, 4
 	// endInterval is how long requests that are ended need to free their memory.
 	endInterval = 20 * time.Millisecond
-	// maxWait limits how long a buffer waits for the share of arriving requests.
+	// maxWait limits how long a buffer, or a new request, waits for its share.
 	maxWait = time.Second
 )
 
-// count counts bytes of buffers. Above the share of arriving requests it waits, while these are ended.
+// count counts bytes of buffers.
 func (p *bufferPool) count(bytes int64) {
-	exceeded := p.arriving.Use(bytes)
-	for begin := time.Now(); bytes > 0 && exceeded && time.Since(begin) < maxWait; exceeded = p.arriving.Use(0) {
+	p.use(&p.arriving, bytes)
+	p.budget.Count(bytes)
+}
+
+// use adds bytes to a share, or subtracts them if they are negative. Above the share it waits, while requests end.
+func (p *bufferPool) use(share *memory.Share, bytes int64) {
+	exceeded := share.Use(bytes)
+	for begin := time.Now(); bytes > 0 && exceeded && time.Since(begin) < maxWait; exceeded = share.Use(0) {
 		if !p.ending.TryLock() {
 			time.Sleep(endInterval / 4)
 			continue
@@ -77,7 +84,6 @@ func (p *bufferPool) count(bytes int64) {
 		runtime.GC() // gRPC does not put back what it has not read of them.
 		p.ending.Unlock()
 	}
-	p.budget.Count(bytes)
 }
 
 // Put puts a buffer of [bufferPool.Get] back.

@@ -165,6 +165,13 @@ func rawHeader(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	connection := dialRaw(t, address, http2.ClientPreface)
 	framer := http2.NewFramer(connection, connection)
 	require.NoError(t, framer.WriteSettings())
+	require.NoError(t, writeHeader(framer, 1))
+	go func() { _, _ = io.Copy(io.Discard, connection) }() // The windows are wide enough.
+	return connection, framer
+}
+
+// writeHeader opens a stream.
+func writeHeader(framer *http2.Framer, stream uint32) error {
 	var headers bytes.Buffer
 	encoder := hpack.NewEncoder(&headers)
 	for _, field := range [][2]string{
@@ -175,11 +182,9 @@ func rawHeader(t *testing.T, address string) (net.Conn, *http2.Framer) {
 		{"content-type", "application/grpc"},
 		{"te", "trailers"},
 	} {
-		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
+		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}) // to memory
 	}
-	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers.Bytes(), EndHeaders: true}))
-	go func() { _, _ = io.Copy(io.Discard, connection) }() // The windows are wide enough.
-	return connection, framer
+	return framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers.Bytes(), EndHeaders: true})
 }
 
 // TestGRPCUnreadBuffers: gRPC does not put back what has arrived behind an error, but it does not count for ever.

@@ -21,7 +21,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
-var errTooSlow = errors.New("request took too long to arrive")
+var (
+	errTooSlow  = errors.New("request took too long to arrive")
+	errStopping = errors.New("the server is shutting down")
+)
 
 // retryAfter is how long a client is asked to wait after a retryable refusal.
 const retryAfter = time.Second
@@ -47,7 +50,7 @@ func refusalOf(err error) refusal {
 	switch {
 	case errors.Is(err, memory.ErrExhausted), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return exhausted
-	case errors.Is(err, errTooSlow):
+	case errors.Is(err, errTooSlow), errors.Is(err, errStopping):
 		return tooSlow
 	case errors.Is(err, memory.ErrTooLarge), errors.Is(err, inflate.ErrTooLarge), errors.As(err, &body):
 		return tooLarge

@@ -22,6 +22,8 @@ const (
 	progressBytes  = 64 << 10
 	stallTime      = 250 * time.Millisecond
 	maxArrivalTime = 5 * time.Second
+	// A request whose body has been received, but not its end, has stalled after openTime.
+	openTime = 50 * time.Millisecond
 )
 
 // Arrival is a request whose body is arriving. It must be released, and not be used concurrently.
@@ -36,8 +38,10 @@ type Arrival struct {
 	progressed atomic.Int64
 	// The lock of the budget guards the fields below.
 
-	// counted reports whether [Budget.Count] counts the bytes of the body, and not the reservation. ended reports whether abort was called.
-	counted, ended bool
+	// share counts a request of [Budget.ArriveCounted] while its body arrives.
+	share *Share
+	// ended reports whether abort was called.
+	ended bool
 }
 
 // Arrive begins the arrival of a request. overhead is the memory of the request without its body. abort makes a pending read of the
@@ -61,16 +65,33 @@ func (b *Budget) Arriving() int {
 	return len(b.arrivals)
 }
 
-// ArriveCounted is Arrive for a body that others read, and whose bytes [Budget.Count] counts.
-func (b *Budget) ArriveCounted(ctx context.Context, overhead int64, abort func()) (*Arrival, error) {
+// ArriveCounted is Arrive for a body that others read, and whose bytes [Budget.Count] counts. The overhead is in use in share already, and is
+// until the body has arrived.
+func (b *Budget) ArriveCounted(ctx context.Context, share *Share, overhead int64, abort func()) (*Arrival, error) {
 	a, err := b.Arrive(ctx, overhead, abort)
-	if err == nil {
-		a.locked(func() { a.counted = true })
+	if err != nil {
+		share.Use(-overhead)
+		return nil, err
 	}
-	return a, err
+	a.locked(func() { a.share = share })
+	return a, nil
 }
 
-// End says that the body has arrived, or never will: the request cannot be ended any more. It reports whether it could before.
+// Received says that the body of [Budget.ArriveCounted] has arrived, but that the request waits for its sender to end it.
+func (a *Arrival) Received() {
+	a.locked(a.leaveShare)
+	a.progressed.Store(time.Now().Add(openTime - stallTime).UnixNano())
+}
+
+// leaveShare subtracts the request from its share. The caller holds the lock.
+func (a *Arrival) leaveShare() {
+	if a.share != nil {
+		a.share.Use(-a.bytes)
+		a.share = nil
+	}
+}
+
+// End says that the request has arrived, or never will: it cannot be ended any more. It reports whether it could before.
 func (a *Arrival) End() bool {
 	b := a.budget
 	b.mu.Lock()
@@ -81,6 +102,7 @@ func (a *Arrival) End() bool {
 	}
 	b.arrivals = slices.Delete(b.arrivals, i, i+1)
 	a.arriving = false
+	a.leaveShare()
 	return !a.ended
 }
 
@@ -209,7 +231,7 @@ func (b *Budget) EndMost() {
 	now := time.Now()
 	var arriving, late []*Arrival
 	for _, a := range b.arrivals {
-		if !a.counted || a.ended {
+		if a.share == nil || a.ended {
 			continue
 		}
 		if now.Sub(a.began) >= maxArrivalTime {

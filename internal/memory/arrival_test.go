@@ -245,6 +245,7 @@ func TestLargeWaitsAtTheDoor(t *testing.T) {
 // endings has requests whose progress is unknown, and notes which are ended.
 type endings struct {
 	*Budget
+	share Share
 	ended []string
 }
 
@@ -252,7 +253,8 @@ func (e *endings) begin(t *testing.T, names ...string) (last *Arrival) {
 	t.Helper()
 	for _, name := range names {
 		var err error
-		last, err = e.ArriveCounted(t.Context(), 10, func() { e.ended = append(e.ended, name) })
+		e.share.Use(10)
+		last, err = e.ArriveCounted(t.Context(), &e.share, 10, func() { e.ended = append(e.ended, name) })
 		require.NoError(t, err)
 	}
 	return last
@@ -283,6 +285,26 @@ func TestEndMost(t *testing.T) {
 		assert.Empty(t, b.end())
 		time.Sleep(stallTime)
 		assert.Equal(t, []string{"new"}, b.end())
+	})
+}
+
+// TestReceived: a request whose body has arrived leaves its share. If its sender does not end it, it has stalled.
+func TestReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := endings{Budget: New(1<<20, stallTime+2*pressureInterval)}
+		b.begin(t, "arriving")
+		begun := b.begin(t, "begun")
+		begun.Received()
+		require.True(t, begun.End())
+		b.begin(t, "open").Received()
+		b.begin(t, "younger").Received()
+		assert.EqualValues(t, 10, b.share.Used())
+
+		more := b.Size() - b.Size()/keptPart
+		_, err := b.Reserve(t.Context(), more-35)
+		require.ErrorIs(t, err, ErrExhausted, "the requests that end keep their memory here")
+		assert.Equal(t, []string{"open"}, b.ended)
+		assert.Equal(t, []string{"arriving"}, b.end())
 	})
 }
 

@@ -119,6 +119,28 @@ func TestOldestFirst(t *testing.T) {
 	})
 }
 
+// TestOldestOrdinaryFirst: many small reservations do not pass one that is ordinary, too, and that waits for more bytes than one of them frees.
+func TestOldestOrdinaryFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(3200, time.Minute)
+		large := must.Get(b.Reserve(t.Context(), 2800))(t)
+		var small []*Reservation
+		for range 5 {
+			small = append(small, must.Get(b.Reserve(t.Context(), 80))(t))
+		}
+		older, younger := must.Get(b.Reserve(t.Context(), 0))(t), must.Get(b.Reserve(t.Context(), 0))(t)
+		free := func() {
+			for _, r := range small {
+				r.Release() // After the first one, the younger one would fit.
+				synctest.Wait()
+			}
+		}
+		got := orderOf(t, free, growth{"older", older, 100}, growth{"younger", younger, 70})
+		assert.Equal(t, []string{"older", "younger"}, got)
+		large.Release()
+	})
+}
+
 // TestKeptForOrdinary: ordinary reservations get the kept part of the budget while large ones hold the rest and wait for more.
 func TestKeptForOrdinary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -31,15 +31,17 @@ func compareWaiters(x, y *waiter) int {
 	return cmp.Compare(x.reservation.number, y.reservation.number)
 }
 
-// serve reserves free bytes for the waiters, in order. A large waiter that does not fit holds back the large ones behind it, so that
-// the oldest is served at last. The caller holds the lock.
+// serve reserves free bytes for the waiters, in order. A waiter that does not fit holds back those behind it, so that the oldest is served at
+// last; but ordinary ones pass large ones, and accepted ones all. The caller holds the lock.
 func (b *Budget) serve() {
-	largeWaits := false
+	largeWaits, ordinaryWaits := false, false
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
-		total := w.reservation.bytes + w.bytes
-		large := total > b.ordinary() && !w.reservation.accepted
-		if large && largeWaits || b.used+w.bytes > b.limitOf(w.reservation, total) {
-			largeWaits = largeWaits || large
+		total, accepted := w.reservation.bytes+w.bytes, w.reservation.accepted
+		large := total > b.ordinary()
+		heldBack := !accepted && (ordinaryWaits || large && largeWaits)
+		if heldBack || b.used+w.bytes > b.limitOf(w.reservation, total) {
+			largeWaits = largeWaits || large && !accepted
+			ordinaryWaits = ordinaryWaits || !large && !accepted
 			return false
 		}
 		b.used += w.bytes

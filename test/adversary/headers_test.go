@@ -4,7 +4,6 @@
 package adversary
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -16,8 +15,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/certtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
@@ -71,24 +68,7 @@ func shortFields(size int) string {
 }
 
 // manyStreams are streams of gRPC with the same field so many times, which costs a byte on the wire each time. They send no message.
-func manyStreams(fields int) string {
-	var out, block bytes.Buffer
-	out.WriteString(http2.ClientPreface)
-	framer := http2.NewFramer(&out, nil)
-	encoder := hpack.NewEncoder(&block)
-	_ = framer.WriteSettings()
-	for stream := range uint32(64) {
-		block.Reset()
-		for _, field := range grpcFields {
-			_ = encoder.WriteField(field) // to memory
-		}
-		for range fields {
-			_ = encoder.WriteField(hpack.HeaderField{Name: "a"})
-		}
-		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*stream + 1, BlockFragment: block.Bytes(), EndHeaders: true})
-	}
-	return out.String()
-}
+func manyStreams(fields int) string { return string(streams(fields, nil)) }
 
 // served checks that others are served after an attack, by the listeners that have no honest client.
 func served(attack attack) attack {
