@@ -67,7 +67,7 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 		return nil, status.Err()
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s.pool.use(&s.pool.requests, requestBytes)
+	s.pool.begin(requestBytes)
 	request, err := s.budget.ArriveCounted(ctx, &s.pool.requests, requestBytes, func() {
 		s.countRefusal(ctx, exhausted)
 		cancel()

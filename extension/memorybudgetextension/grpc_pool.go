@@ -6,6 +6,7 @@ package memorybudgetextension
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 	"weak"
 
@@ -30,6 +31,8 @@ type bufferPool struct {
 	requests, arriving memory.Share
 	// ending is held while requests end.
 	ending sync.Mutex
+	// relieving reports whether requests end in the background.
+	relieving atomic.Bool
 	// counted has the buffers in use.
 	counted sync.Map // of weak.Pointer[[]byte] to runtime.Cleanup
 }
@@ -61,20 +64,14 @@ const (
 	requestsPart, arrivingPart = 8, 4
 	// endInterval is how long requests that are ended need to free their memory.
 	endInterval = 20 * time.Millisecond
-	// maxWait limits how long a buffer, or a new request, waits for its share.
+	// maxWait limits how long a buffer waits for the share of arriving requests.
 	maxWait = time.Second
 )
 
-// count counts bytes of buffers.
+// count counts bytes of buffers. Above the share of arriving requests it waits, while these are ended.
 func (p *bufferPool) count(bytes int64) {
-	p.use(&p.arriving, bytes)
-	p.budget.Count(bytes)
-}
-
-// use adds bytes to a share, or subtracts them if they are negative. Above the share it waits, while requests end.
-func (p *bufferPool) use(share *memory.Share, bytes int64) {
-	exceeded := share.Use(bytes)
-	for begin := time.Now(); bytes > 0 && exceeded && time.Since(begin) < maxWait; exceeded = share.Use(0) {
+	exceeded := p.arriving.Use(bytes)
+	for begin := time.Now(); bytes > 0 && exceeded && time.Since(begin) < maxWait; exceeded = p.arriving.Use(0) {
 		if !p.ending.TryLock() {
 			time.Sleep(endInterval / 4)
 			continue
@@ -84,6 +81,22 @@ func (p *bufferPool) use(share *memory.Share, bytes int64) {
 		runtime.GC() // gRPC does not put back what it has not read of them.
 		p.ending.Unlock()
 	}
+	p.budget.Count(bytes)
+}
+
+// begin adds a request to the share of requests. It does not wait, since it would block all streams of the connection: above the share,
+// requests end in the background.
+func (p *bufferPool) begin(bytes int64) {
+	if !p.requests.Use(bytes) || !p.relieving.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer p.relieving.Store(false)
+		for p.requests.Use(0) {
+			p.budget.EndMost()
+			time.Sleep(endInterval)
+		}
+	}()
 }
 
 // Put puts a buffer of [bufferPool.Get] back.

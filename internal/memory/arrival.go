@@ -40,8 +40,8 @@ type Arrival struct {
 
 	// share counts a request of [Budget.ArriveCounted] while its body arrives.
 	share *Share
-	// ended reports whether abort was called.
-	ended bool
+	// open reports whether the body of such a request has arrived, but not its end, ended whether abort was called.
+	open, ended bool
 }
 
 // Arrive begins the arrival of a request. overhead is the memory of the request without its body. abort makes a pending read of the
@@ -79,8 +79,11 @@ func (b *Budget) ArriveCounted(ctx context.Context, share *Share, overhead int64
 
 // Received says that the body of [Budget.ArriveCounted] has arrived, but that the request waits for its sender to end it.
 func (a *Arrival) Received() {
-	a.locked(a.leaveShare)
-	a.progressed.Store(time.Now().Add(openTime - stallTime).UnixNano())
+	a.locked(func() {
+		a.leaveShare()
+		a.open, a.began = true, time.Now()
+		a.progressed.Store(a.began.Add(openTime - stallTime).UnixNano())
+	})
 }
 
 // leaveShare subtracts the request from its share. The caller holds the lock.
@@ -231,11 +234,14 @@ func (b *Budget) EndMost() {
 	now := time.Now()
 	var arriving, late []*Arrival
 	for _, a := range b.arrivals {
-		if a.share == nil || a.ended {
+		if a.share == nil && !a.open || a.ended {
 			continue
 		}
-		if now.Sub(a.began) >= maxArrivalTime {
+		if now.Sub(a.began) >= maxArrivalTime || a.open && a.stalled(now) {
 			a.end()
+			continue
+		}
+		if a.open {
 			continue
 		}
 		arriving = append(arriving, a)

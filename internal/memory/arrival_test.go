@@ -304,7 +304,7 @@ func TestReceived(t *testing.T) {
 		_, err := b.Reserve(t.Context(), more-35)
 		require.ErrorIs(t, err, ErrExhausted, "the requests that end keep their memory here")
 		assert.Equal(t, []string{"open"}, b.ended)
-		assert.Equal(t, []string{"arriving"}, b.end())
+		assert.Equal(t, []string{"younger", "arriving"}, b.end())
 	})
 }
 

@@ -84,8 +84,10 @@ func (b *Budget) Count(bytes int64) {
 	if bytes > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if b.Begin().Grow(ctx, bytes) == nil {
-			return // The reservation is never released, only counted.
+		r := b.Begin() // It is never released, only counted.
+		r.Accept()     // It does not wait behind others if it fits.
+		if r.Grow(ctx, bytes) == nil {
+			return
 		}
 	}
 	b.mu.Lock()
