@@ -308,6 +308,32 @@ func TestCount(t *testing.T) {
 	})
 }
 
+// TestCountDoesNotWaitBehindOthers: bytes that fit are counted at once, while an older request waits for more.
+func TestCountDoesNotWaitBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(3200, time.Minute)
+		large := must.Get(b.Reserve(t.Context(), 2800))(t)
+		small := must.Get(b.Reserve(t.Context(), 80))(t)
+		var waiting sync.WaitGroup
+		for range 4 {
+			waiting.Go(func() {
+				r, err := b.Reserve(t.Context(), 90)
+				assert.NoError(t, err)
+				time.Sleep(time.Second)
+				r.Release()
+			})
+		}
+		synctest.Wait()
+		begin := time.Now()
+		b.Count(20)
+		assert.Zero(t, time.Since(begin))
+		b.Count(-20)
+		waiting.Wait()
+		small.Release()
+		large.Release()
+	})
+}
+
 func TestProcessMemory(t *testing.T) {
 	assert.Greater(t, processMemory(), int64(64<<20))
 	assert.Equal(t, processMemory()/100*DefaultPercentage, PartOfProcess(DefaultPercentage))
