@@ -91,11 +91,12 @@ func (p *bufferPool) begin(bytes int64) {
 		return
 	}
 	go func() {
-		defer p.relieving.Store(false)
 		for p.requests.Use(0) {
 			p.budget.EndMost()
 			time.Sleep(endInterval)
 		}
+		p.relieving.Store(false)
+		p.begin(0) // Others may have begun since the last look.
 	}()
 }
 

@@ -26,7 +26,7 @@ const (
 	openTime = 50 * time.Millisecond
 )
 
-// Arrival is a request whose body is arriving. It must be released, and not be used concurrently.
+// Arrival is a request whose body is arriving. It must be released. Its body must not be read concurrently.
 type Arrival struct {
 	*Reservation
 	// abort makes the pending read of the body fail.
