@@ -73,34 +73,46 @@ func TestGRPCEndsAfterMessage(t *testing.T) {
 	}
 }
 
-// TestGRPCOpenStreams: clients that open streams and never end them do not block others, whether or not their message has arrived.
+// TestGRPCOpenStreams: clients that open streams and never end them do not block others, whether or not their message has arrived, or a part of
+// another.
 func TestGRPCOpenStreams(t *testing.T) {
-	const streams = 64
+	const (
+		calls = 4
+		limit = 4 * time.Second // Any request that arrives is ended after 5 seconds, if others wait.
+	)
+	message := marshaled(t, records(1, 60<<10))
 	for name, test := range map[string]struct {
-		connections int
-		message     []byte
+		connections, streams int
+		message              []byte
+		another              int
+		peak                 int64
 	}{
-		"no message": {connections: 32},
-		"message":    {connections: 8, message: marshaled(t, records(1, 60<<10))},
+		"no message":                    {connections: 32, streams: 64, peak: 2 << 20},
+		"message":                       {connections: 8, streams: 64, message: message, peak: 2 << 20},
+		"message and a part of another": {connections: 64, streams: 1, message: message, another: 2 << 20, peak: 7 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sink consumertest.LogsSink
 			r := run(t, map[string]any{"limit_mib": 32}, &sink)
 			for range test.connections {
-				dialStreams(t, r.grpc, streams, test.message)
+				dialStreams(t, r.grpc, test.streams, test.message, test.another)
 			}
 			require.Eventually(t, func() bool {
 				_, peak := r.budget.Used()
-				return peak > r.budget.Size()/16
+				return peak > test.peak
 			}, memorytest.Slowdown*10*time.Second, time.Millisecond, "the streams have begun")
 			connection, body := r.dial(t), marshaled(t, records(100, 1000))
 			for range 5 {
-				ctx, cancel := context.WithTimeout(t.Context(), memorytest.Slowdown*5*time.Second)
-				require.NoError(t, retry(ctx, connection, body))
+				ctx, cancel := context.WithTimeout(t.Context(), memorytest.Slowdown*limit)
+				var group sync.WaitGroup
+				for range calls {
+					group.Go(func() { assert.NoError(t, retry(ctx, connection, body)) })
+				}
+				group.Wait()
 				cancel()
 				require.Equal(t, http.StatusOK, r.post(t, protoType, "", body).code)
 			}
-			assert.Len(t, sink.AllLogs(), 10)
+			assert.Len(t, sink.AllLogs(), 5*(calls+1))
 		})
 	}
 }
@@ -116,8 +128,9 @@ func TestGRPCWhileStopping(t *testing.T) {
 	assert.EqualValues(t, 1, r.refusals(t, "too_slow"))
 }
 
-// dialStreams opens a connection with so many streams. Each sends its message, unless it is nil, but does not end.
-func dialStreams(t *testing.T, address string, streams int, message []byte) {
+// dialStreams opens a connection with so many streams. Each sends its message, unless it is nil, and so many bytes of another, but does not
+// end.
+func dialStreams(t *testing.T, address string, streams int, message []byte, another int) {
 	t.Helper()
 	_, framer := rawHeader(t, address)
 	go func() {
@@ -125,17 +138,30 @@ func dialStreams(t *testing.T, address string, streams int, message []byte) {
 			if id > 0 && writeHeader(framer, 2*id+1) != nil {
 				return // The server may have closed the connection.
 			}
-			data := message
-			if data != nil {
-				data = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))), data...)
+			if message != nil && writeMessage(framer, 2*id+1, len(message), message) != nil {
+				return
 			}
-			for part := range slices.Chunk(data, 16<<10) {
-				if framer.WriteData(2*id+1, false, part) != nil {
-					return
-				}
+			if another > 0 && writeMessage(framer, 2*id+1, 15<<20, make([]byte, another)) != nil {
+				return
 			}
 		}
 	}()
+}
+
+// writeMessage sends the prefix of a message of size bytes, and data of it.
+func writeMessage(framer *http2.Framer, stream uint32, size int, data []byte) error {
+	if err := framer.WriteData(stream, false, binary.BigEndian.AppendUint32([]byte{0}, uint32(size))); err != nil {
+		return err
+	}
+	if size > streamWindow {
+		time.Sleep(50 * time.Millisecond) // until the server has enlarged the window for it
+	}
+	for part := range slices.Chunk(data, 16<<10) {
+		if err := framer.WriteData(stream, false, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // TestCompress: messages that are compressed at a time and one after the other are whole, and have the size of level 1.
