@@ -27,7 +27,7 @@ func canceled(ctx context.Context) error {
 }
 
 const (
-	// A reservation of at most one part in ordinaryPart of the budget is ordinary. Others are large.
+	// A request that needs at most one part in ordinaryPart of the budget is ordinary. Others are large.
 	ordinaryPart = 32
 	// One part in keptPart of the budget is kept for ordinary reservations.
 	keptPart = 8
@@ -58,8 +58,9 @@ func New(size int64, wait time.Duration) *Budget { return &Budget{size: size, wa
 // Size returns the number of bytes that can be reserved.
 func (b *Budget) Size() int64 { return b.size }
 
-// ordinary returns the largest size of an ordinary request in bytes. Large ones may hold all but the part that is kept for these.
-func (b *Budget) ordinary() int64 { return b.size / ordinaryPart }
+// ordinary returns the largest reservation of an ordinary request in bytes. A sixteenth more than it needs is what a meter reserves ahead.
+// Large ones may hold all but the part that is kept for these.
+func (b *Budget) ordinary() int64 { return b.size / ordinaryPart * 17 / 16 }
 
 // Used returns the number of bytes that are reserved now, and the largest number so far.
 func (b *Budget) Used() (used, peak int64) {

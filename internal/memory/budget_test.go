@@ -147,13 +147,13 @@ func TestKeptForOrdinary(t *testing.T) {
 		b := New(1024, time.Second)
 		large, err := b.Reserve(t.Context(), 1024-128)
 		require.NoError(t, err)
-		_, err = b.Reserve(t.Context(), 33)
+		_, err = b.Reserve(t.Context(), 35)
 		require.ErrorIs(t, err, ErrExhausted)
 		var ordinary []*Reservation
 		for range 4 {
 			r := must.Get(b.Reserve(t.Context(), 10))(t)
 			require.NoError(t, r.Grow(t.Context(), 32))
-			require.ErrorIs(t, r.Grow(t.Context(), 33), ErrExhausted, "it would be large")
+			require.ErrorIs(t, r.Grow(t.Context(), 35), ErrExhausted, "it would be large")
 			ordinary = append(ordinary, r)
 		}
 		_, err = b.Reserve(t.Context(), 1)

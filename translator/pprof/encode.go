@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/bits"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -74,8 +75,9 @@ func (e *ProfileError) Unwrap() error { return e.Err }
 
 // Encoder translates OTLP profiles to pprof. It is safe for concurrent use.
 type Encoder struct {
-	opts   EncodeOptions
-	memory scratch.Keeper[encoding]
+	opts EncodeOptions
+	// memory keeps working memory by the size of the message: a small one must not have to reserve that of a large one.
+	memory [11]scratch.Keeper[encoding]
 }
 
 // NewEncoder returns an Encoder with these options.
@@ -100,12 +102,14 @@ func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] { return e
 // the first profile that was not encoded; it wraps [ErrNotReserved] and the error of reserve.
 func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) error) iter.Seq2[Payload, error] {
 	return func(yield func(Payload, error) bool) {
-		t := e.memory.Get()
-		if t == nil {
+		expected := max(tablesMemory(pd)+rowMemory*pd.SampleCount(), 32<<10)
+		kept := &e.memory[min(bits.Len(uint(expected>>16)), len(e.memory)-1)]
+		t := kept.Get()
+		if t == nil || t.kept() > 2*expected {
 			t = newEncoding()
 		}
 		t.encode(&e.opts, pd, reserve, yield)
-		e.memory.Put(t, t.release())
+		kept.Put(t, t.release())
 	}
 }
 

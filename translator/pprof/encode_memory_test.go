@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,6 +88,36 @@ func TestEncoderKeepsLittle(t *testing.T) {
 	runtime.KeepAlive(large)
 	pprofsOf(t, encoder, small)
 	runtime.KeepAlive(encoder)
+}
+
+// TestSmallMessageReservesLittle: a message does not reserve the memory that larger ones before it needed.
+func TestSmallMessageReservesLittle(t *testing.T) {
+	reserved := func(encoder *pprof.Encoder, pd pprofile.Profiles) (bytes int64) {
+		for _, err := range encoder.AllReserving(pd, func(total int64) error {
+			bytes = total
+			return nil
+		}) {
+			require.NoError(t, err)
+		}
+		return bytes
+	}
+	deep := newMessage()
+	p := deep.profile("a/1")
+	for i := range 500 {
+		deep.sample(p, deep.stack(slices.Repeat([]string{fmt.Sprint(i)}, 1000)...), []int64{1})
+	}
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	for _, large := range []pprofile.Profiles{largeMessage(10_000), deep.done(), groupsOf(2000)} {
+		for _, file := range profiletest.OwnPprofs(t) {
+			pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(file.Bytes(t), pprof.Source{})
+			require.NoError(t, err)
+			reserved(encoder, large)
+			alone := reserved(pprof.NewEncoder(pprof.EncodeOptions{}), pd)
+			for range 2 {
+				assert.LessOrEqual(t, reserved(encoder, pd), 2*alone, file.Name)
+			}
+		}
+	}
 }
 
 // TestMemoryOfEncoding: an encoder uses what it reserves.

@@ -125,7 +125,7 @@ func TestQueueIsFull(t *testing.T) {
 	var err error
 	accepted := 0
 	for err == nil && accepted < 64 {
-		if err = e.ConsumeProfiles(t.Context(), message(size)); err == nil {
+		if err = e.ConsumeProfiles(t.Context(), message(size+size/4)); err == nil {
 			accepted++
 		}
 	}

@@ -33,10 +33,14 @@ func (m *Meter) Need(bytes int64) error {
 		return m.err
 	}
 	// Many callers add one entry at a time. Larger steps make reservations rare.
-	step := total + 16<<10 + total/16
+	return m.grow(total + 16<<10 + total/16)
+}
+
+// grow reserves this many bytes in all.
+func (m *Meter) grow(total int64) error {
 	m.done = 0
-	if m.err = m.reserve(step); m.err == nil {
-		m.granted = step
+	if m.err = m.reserve(total); m.err == nil {
+		m.granted = total
 	}
 	return m.err
 }
@@ -66,21 +70,15 @@ func (m *Meter) Advance(bytes int64) error {
 }
 
 // Continue calls reserve although no more memory is needed, so that the caller can end the work by an error.
-func (m *Meter) Continue() error {
+func (m *Meter) Continue() error { return m.Reserve(0) }
+
+// Reserve reserves this many bytes beside those in use, for the work of another meter, which reserves in steps. It always lets the caller end
+// the work.
+func (m *Meter) Reserve(bytes int64) error {
 	if m == nil || m.reserve == nil || m.err != nil {
 		return m.Err()
 	}
-	m.done = 0
-	m.err = m.reserve(m.granted)
-	return m.err
-}
-
-// Reserve is [Meter.Need] for the work of another meter, which calls it rarely. It always lets the caller end the work.
-func (m *Meter) Reserve(bytes int64) error {
-	if m != nil && m.used+bytes <= m.granted {
-		return m.Continue()
-	}
-	return m.Need(bytes)
+	return m.grow(max(m.granted, m.used+bytes))
 }
 
 // Used returns the number of bytes in use.

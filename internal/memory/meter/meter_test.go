@@ -47,10 +47,14 @@ func TestMeter(t *testing.T) {
 	m.Fail(errLimit)
 	assert.Equal(t, other, m.Err())
 
-	calls := 0
-	ended := New(0, func(int64) error { calls++; return nil })
+	calls, reserved := 0, int64(0)
+	ended := New(0, func(total int64) error {
+		calls, reserved = calls+1, total
+		return nil
+	})
 	inner := New(0, ended.Reserve)
 	require.NoError(t, inner.Need(1000))
+	assert.Equal(t, inner.granted, reserved, "only one meter reserves ahead")
 	for range 10 * workPerCall {
 		require.NoError(t, inner.Advance(1))
 	}
