@@ -58,8 +58,8 @@ func New(size int64, wait time.Duration) *Budget { return &Budget{size: size, wa
 // Size returns the number of bytes that can be reserved.
 func (b *Budget) Size() int64 { return b.size }
 
-// ordinary returns the largest reservation of an ordinary request in bytes. A sixteenth more than it needs is what a meter reserves ahead.
-// Large ones may hold all but the part that is kept for these.
+// ordinary returns the largest size of an ordinary request in bytes, with the sixteenth that its meter takes ahead. Large ones may hold all but
+// the part that is kept for these.
 func (b *Budget) ordinary() int64 { return b.size / ordinaryPart * 17 / 16 }
 
 // Used returns the number of bytes that are reserved now, and the largest number so far.

@@ -36,7 +36,7 @@ func (m *Meter) Need(bytes int64) error {
 	return m.grow(total + 16<<10 + total/16)
 }
 
-// grow reserves this many bytes in all.
+// grow asks for this many bytes in all.
 func (m *Meter) grow(total int64) error {
 	m.done = 0
 	if m.err = m.reserve(total); m.err == nil {
