@@ -190,10 +190,10 @@ func TestWaitingAtShutdown(t *testing.T) {
 	entered, release := r.holdRequests("/v1/pprof")
 	first := r.postLater(t, "/v1/pprof", body)
 	<-entered
+	budget := r.receiver.intake.budget
+	one := used(budget)
 	second := r.postLater(t, "/v1/pprof", body)
-	one := used(r.receiver.intake.budget)
 	require.Eventually(t, func() bool {
-		budget := r.receiver.intake.budget
 		return used(budget) > one && budget.Arriving() == 0
 	}, time.Minute, time.Millisecond, "it is complete, and waits to be processed")
 	ended := make(chan error)

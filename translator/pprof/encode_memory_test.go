@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -104,7 +105,7 @@ func TestSmallMessageReservesLittle(t *testing.T) {
 	deep := newMessage()
 	p := deep.profile("a/1")
 	for i := range 500 {
-		deep.sample(p, deep.stack(slices.Repeat([]string{fmt.Sprint(i)}, 1000)...), []int64{1})
+		deep.sample(p, deep.stack(slices.Repeat([]string{strconv.Itoa(i)}, 1000)...), []int64{1})
 	}
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	for _, large := range []pprofile.Profiles{largeMessage(10_000), deep.done(), groupsOf(2000)} {
