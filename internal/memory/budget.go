@@ -161,6 +161,7 @@ func (b *Budget) block(ctx context.Context, w *waiter) error {
 			return err
 		case <-pressure.C:
 			b.endStalled()
+			b.makeRoom(w)
 		case <-timeout.C:
 			return b.giveUp(w, fmt.Errorf("%w: %d bytes did not become free within %s, the budget has %d",
 				ErrExhausted, w.bytes, b.wait, b.size))

@@ -221,6 +221,33 @@ func TestNoDeadlock(t *testing.T) {
 	})
 }
 
+// TestRoomForOrdinary: requests that were ordinary and wait as large ones leave the part that is kept for ordinary ones, the youngest first.
+func TestRoomForOrdinary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(3200, time.Minute)
+		working := must.Get(b.Reserve(t.Context(), 2400))(t)
+		var group sync.WaitGroup
+		results := make([]error, 8)
+		for i := range results {
+			r := must.Get(b.Reserve(t.Context(), 100))(t)
+			group.Go(func() {
+				results[i] = r.Grow(t.Context(), 500)
+				r.Release()
+			})
+			synctest.Wait()
+		}
+		begin := time.Now()
+		ordinary := must.Get(b.Reserve(t.Context(), 100))(t)
+		assert.LessOrEqual(t, time.Since(begin), pressureInterval)
+		working.Release()
+		group.Wait()
+		for i, err := range results {
+			assert.Equal(t, i == len(results)-1, errors.Is(err, ErrExhausted), "%d: %v", i, err)
+		}
+		ordinary.Release()
+	})
+}
+
 // TestMessage: the part of a message stays reserved until its last holder has released it.
 func TestMessage(t *testing.T) {
 	b := New(100_000, 0)

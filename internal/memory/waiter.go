@@ -53,19 +53,34 @@ func (b *Budget) serve() {
 	b.endDeadlock()
 }
 
-// endDeadlock refuses waiters that hold bytes, the youngest first, until those that are left hold at most half of what is used. So
-// they cannot all wait for each other, and the oldest gets its bytes. The caller holds the lock.
+// endDeadlock refuses waiters until those that are left hold at most half of what is used. So they cannot all wait for each other, and the
+// oldest gets its bytes. The caller holds the lock.
 func (b *Budget) endDeadlock() {
 	held := int64(0)
 	for _, w := range b.waiters {
 		held += w.reservation.bytes
 	}
-	for i := len(b.waiters) - 1; i > 0 && held > b.used/2; i-- {
+	b.refuseYoungest(held-b.used/2, 0)
+}
+
+// makeRoom refuses large waiters for an ordinary one that does not fit: what they hold may be in the part that is kept for ordinary ones.
+func (b *Budget) makeRoom(w *waiter) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w.reservation.bytes+w.bytes <= b.ordinary() {
+		b.refuseYoungest(b.used+w.bytes-b.size, b.ordinary())
+	}
+}
+
+// refuseYoungest refuses waiters of more than size bytes, the youngest first, until they hold this many together. The oldest one stays, and
+// those that hold nothing or are accepted. The caller holds the lock.
+func (b *Budget) refuseYoungest(bytes, size int64) {
+	for i := len(b.waiters) - 1; i > 0 && bytes > 0; i-- {
 		w := b.waiters[i]
-		if w.reservation.accepted || w.reservation.bytes == 0 {
+		if w.reservation.accepted || w.reservation.bytes == 0 || w.reservation.bytes+w.bytes <= size {
 			continue
 		}
-		held -= w.reservation.bytes
+		bytes -= w.reservation.bytes
 		b.waiters = slices.Delete(b.waiters, i, i+1)
 		w.done <- fmt.Errorf("%w: %d more bytes are not free, and older requests wait; the budget has %d", ErrExhausted, w.bytes, b.size)
 	}
