@@ -199,8 +199,8 @@ func (b *Budget) endStalled() {
 	defer b.mu.Unlock()
 	limit, missing := b.size, b.used
 	for _, w := range b.waiters {
-		limit = min(limit, b.limitOf(w.reservation, w.reservation.bytes+w.bytes))
-		missing += w.bytes
+		limit = min(limit, b.limitOf(w.Reservation, w.bytes+w.more))
+		missing += w.more
 	}
 	missing -= limit
 	for _, a := range b.arrivals {

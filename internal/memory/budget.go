@@ -133,7 +133,7 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}
-	w := &waiter{reservation: r, bytes: more, done: make(chan error, 1)}
+	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
 	i, _ := slices.BinarySearchFunc(b.waiters, w, compareWaiters)
 	b.waiters = slices.Insert(b.waiters, i, w)
 	b.serve()
@@ -164,7 +164,7 @@ func (b *Budget) block(ctx context.Context, w *waiter) error {
 			b.makeRoom(w)
 		case <-timeout.C:
 			return b.giveUp(w, fmt.Errorf("%w: %d bytes did not become free within %s, the budget has %d",
-				ErrExhausted, w.bytes, b.wait, b.size))
+				ErrExhausted, w.more, b.wait, b.size))
 		case <-ctx.Done():
 			return b.giveUp(w, canceled(ctx))
 		}

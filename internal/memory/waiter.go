@@ -11,14 +11,15 @@ import (
 
 // waiter is a reservation that waits for more bytes.
 type waiter struct {
-	reservation *Reservation
-	bytes       int64
+	*Reservation
+
+	more int64
 	// done gets nil when the bytes are reserved, or an error.
 	done chan error
 }
 
 // isNew reports whether the work on the request has not begun.
-func (w *waiter) isNew() bool { return w.reservation.arriving || w.reservation.bytes == 0 }
+func (w *waiter) isNew() bool { return w.arriving || w.bytes == 0 }
 
 // compareWaiters orders requests whose work has begun before new ones, since they release their bytes only when it goes on; then by age.
 func compareWaiters(x, y *waiter) int {
@@ -28,7 +29,7 @@ func compareWaiters(x, y *waiter) int {
 		}
 		return 1
 	}
-	return cmp.Compare(x.reservation.number, y.reservation.number)
+	return cmp.Compare(x.number, y.number)
 }
 
 // serve reserves free bytes for the waiters, in order. A waiter that does not fit holds back those behind it, so that the oldest is served at
@@ -36,17 +37,17 @@ func compareWaiters(x, y *waiter) int {
 func (b *Budget) serve() {
 	largeWaits, ordinaryWaits := false, false
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
-		total, accepted := w.reservation.bytes+w.bytes, w.reservation.accepted
+		total := w.bytes + w.more
 		large := total > b.ordinary()
-		heldBack := !accepted && (ordinaryWaits || large && largeWaits)
-		if heldBack || b.used+w.bytes > b.limitOf(w.reservation, total) {
-			largeWaits = largeWaits || large && !accepted
-			ordinaryWaits = ordinaryWaits || !large && !accepted
+		heldBack := !w.accepted && (ordinaryWaits || large && largeWaits)
+		if heldBack || b.used+w.more > b.limitOf(w.Reservation, total) {
+			largeWaits = largeWaits || large && !w.accepted
+			ordinaryWaits = ordinaryWaits || !large && !w.accepted
 			return false
 		}
-		b.used += w.bytes
+		b.used += w.more
 		b.peak = max(b.peak, b.used)
-		w.reservation.bytes = total
+		w.bytes = total
 		w.done <- nil
 		return true
 	})
@@ -58,7 +59,7 @@ func (b *Budget) serve() {
 func (b *Budget) endDeadlock() {
 	held := int64(0)
 	for _, w := range b.waiters {
-		held += w.reservation.bytes
+		held += w.bytes
 	}
 	b.refuseYoungest(held-b.used/2, 0)
 }
@@ -67,8 +68,8 @@ func (b *Budget) endDeadlock() {
 func (b *Budget) makeRoom(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w.reservation.bytes+w.bytes <= b.ordinary() {
-		b.refuseYoungest(b.used+w.bytes-b.size, b.ordinary())
+	if w.bytes+w.more <= b.ordinary() {
+		b.refuseYoungest(b.used+w.more-b.size, b.ordinary())
 	}
 }
 
@@ -77,12 +78,12 @@ func (b *Budget) makeRoom(w *waiter) {
 func (b *Budget) refuseYoungest(bytes, size int64) {
 	for i := len(b.waiters) - 1; i > 0 && bytes > 0; i-- {
 		w := b.waiters[i]
-		if w.reservation.accepted || w.reservation.bytes == 0 || w.reservation.bytes+w.bytes <= size {
+		if w.accepted || w.bytes == 0 || w.bytes+w.more <= size {
 			continue
 		}
-		bytes -= w.reservation.bytes
+		bytes -= w.bytes
 		b.waiters = slices.Delete(b.waiters, i, i+1)
-		w.done <- fmt.Errorf("%w: %d more bytes are not free, and older requests wait; the budget has %d", ErrExhausted, w.bytes, b.size)
+		w.done <- fmt.Errorf("%w: %d more bytes are not free, and older requests wait; the budget has %d", ErrExhausted, w.more, b.size)
 	}
 }
 
