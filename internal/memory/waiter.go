@@ -13,6 +13,7 @@ import (
 type waiter struct {
 	*Reservation
 
+	// more is the number of bytes that it waits for.
 	more int64
 	// done gets nil when the bytes are reserved, or an error.
 	done chan error

@@ -76,7 +76,7 @@ func (e *ProfileError) Unwrap() error { return e.Err }
 // Encoder translates OTLP profiles to pprof. It is safe for concurrent use.
 type Encoder struct {
 	opts EncodeOptions
-	// memory keeps working memory by the size of the message: a small one must not need that of a large one.
+	// memory keeps working memory by the size of the message, in powers of two from 64 KiB: a small one must not need that of a large one.
 	memory [11]scratch.Keeper[encoding]
 }
 
