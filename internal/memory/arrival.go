@@ -226,8 +226,8 @@ const firstPart = 64 << 20
 
 // EndMost ends arrivals of [Budget.ArriveCounted]: nobody knows what each holds, or its progress. Those that take longer than
 // maxArrivalTime end. Of the others, one for each firstPart of the budget is kept. The rest are late after stallTime, the quarter of them that
-// began first after twice that time: most of the memory may be in younger ones, which are late soon. Three quarters of the late ones end,
-// those that began last.
+// began first after twice that time, and as many as are kept after four times: most of the memory may be in younger ones, which are late
+// soon, or in ones that have ended, and is free soon. Three quarters of the late ones end, those that began last.
 func (b *Budget) EndMost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -246,9 +246,17 @@ func (b *Budget) EndMost() {
 		}
 		arriving = append(arriving, a)
 	}
-	rest := arriving[min(int(b.size/firstPart), len(arriving)):]
+	kept := min(int(b.size/firstPart), len(arriving))
+	rest := arriving[kept:]
 	for i, a := range rest {
-		if age := now.Sub(a.began); age >= 2*stallTime || age >= stallTime && i >= len(rest)/4 {
+		limit := stallTime
+		switch {
+		case i < kept:
+			limit *= 4
+		case i < len(rest)/4:
+			limit *= 2
+		}
+		if now.Sub(a.began) >= limit {
 			late = append(late, a)
 		}
 	}

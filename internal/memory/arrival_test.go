@@ -309,7 +309,7 @@ func TestReceived(t *testing.T) {
 }
 
 // TestEndMostKeepsFirst: those that began first are left, also when only they are old enough to be ended, and while others have just
-// begun and hold more than they.
+// begun and hold more than they, or have ended and still hold memory.
 func TestEndMostKeepsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := endings{Budget: New(2*firstPart, 0)}
@@ -320,12 +320,16 @@ func TestEndMostKeepsFirst(t *testing.T) {
 		assert.Empty(t, b.end())
 		time.Sleep(time.Millisecond)
 		assert.Equal(t, slices.Repeat([]string{"other"}, 11), b.end(), "three quarters of 14, without the quarter that began first")
-		assert.Equal(t, slices.Repeat([]string{"other"}, 5), b.end())
-		assert.Equal(t, []string{"third", "fourth"}, b.end())
+		assert.Equal(t, slices.Repeat([]string{"other"}, 4), b.end())
+		assert.Equal(t, []string{"other"}, b.end())
 		assert.Empty(t, b.end())
 		b.begin(t, "new")
 		time.Sleep(stallTime)
 		assert.Equal(t, []string{"new"}, b.end())
+		assert.Empty(t, b.end())
+		time.Sleep(2 * stallTime)
+		assert.Equal(t, []string{"third", "fourth"}, b.end())
+		assert.Empty(t, b.end())
 		time.Sleep(maxArrivalTime)
 		assert.Equal(t, []string{"first", "second"}, b.end())
 	})
