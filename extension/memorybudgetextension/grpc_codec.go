@@ -36,7 +36,7 @@ type grpcServer struct {
 // admission is the result of the codec for one message: a reservation or an error.
 type admission struct {
 	reservation *memory.Reservation
-	// received is the size of the receive buffers, which gRPC keeps until the answer.
+	// received is the size of the frames of the message, which gRPC keeps until the answer.
 	received int64
 	err      error
 }
@@ -72,7 +72,7 @@ func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 		if _, again := s.admissions.Load(v); again {
 			return nil // A client may send two messages in a call, which gRPC refuses after both.
 		}
-		received := receivedBytes(data)
+		received := framesOf(data)
 		s.pool.arriving.Use(-received) // It has arrived.
 		err := s.admit(signal, data, v, message)
 		if err != nil {
@@ -134,10 +134,12 @@ func (s *grpcServer) open(data mem.BufferSlice, message *memory.Reservation) (pl
 	return plain, err
 }
 
-// receivedBytes returns the capacity of the buffers from the pool.
-func receivedBytes(data mem.BufferSlice) (bytes int64) {
+// framesOf returns the capacity of the frames of a message. A compressed one is a copy.
+func framesOf(data mem.BufferSlice) (bytes int64) {
 	for _, buffer := range data {
-		bytes += int64(cap(buffer.ReadOnlyData()))
+		if capacity := int64(cap(buffer.ReadOnlyData())); isFrame(capacity) {
+			bytes += capacity
+		}
 	}
 	return bytes
 }

@@ -27,7 +27,7 @@ const compressedBytes = 32<<10 + 8
 type bufferPool struct {
 	budget *memory.Budget
 	pool   mem.BufferPool
-	// requests has requestBytes of each request that is still arriving, arriving the bytes in buffers of these requests.
+	// requests has requestBytes of each request that is still arriving, arriving the bytes in frames of these requests.
 	requests, arriving memory.Share
 	// ending is held while requests end.
 	ending sync.Mutex
@@ -47,31 +47,40 @@ func newBufferPool(budget *memory.Budget) *bufferPool {
 	return p
 }
 
-// Get returns a buffer of length bytes, when there is memory for it, see [memory.Budget.Count]. Of a connection, one buffer waits at a time.
+// Get returns a buffer of length bytes. One for a frame waits until there is memory: of a connection, one at a time. Copies of messages that have
+// arrived do not wait: nothing could end these requests, and they might wait for each other.
 func (p *bufferPool) Get(length int) *[]byte {
 	buffer := p.pool.Get(length)
-	p.count(int64(cap(*buffer)))
+	capacity := int64(cap(*buffer))
+	if isFrame(capacity) {
+		p.countFrame(capacity)
+	} else {
+		p.budget.Count(capacity, 0)
+	}
 	key := weak.Make(buffer)
-	p.counted.Store(key, runtime.AddCleanup(buffer, func(bytes int64) { // It was not put back.
+	p.counted.Store(key, runtime.AddCleanup(buffer, func(capacity int64) { // It was not put back.
 		p.counted.Delete(key)
-		p.count(-bytes)
-	}, int64(cap(*buffer))))
+		p.uncount(capacity)
+	}, capacity))
 	return buffer
 }
+
+// isFrame reports whether a buffer of this capacity is for a frame, or for a copy of a compressed message.
+func isFrame(capacity int64) bool { return capacity != compressedBytes }
 
 const (
 	// Requests that are arriving may use one part in requestsPart of the budget, their buffers one part in arrivingPart.
 	requestsPart, arrivingPart = 8, 4
 	// endInterval is how long requests that are ended need to free their memory.
 	endInterval = 20 * time.Millisecond
-	// maxWait limits how long a buffer waits for the share of arriving requests.
+	// maxWait limits how long a buffer waits for the share of arriving requests, and then for the budget.
 	maxWait = time.Second
 )
 
-// count counts bytes of buffers. Above the share of arriving requests it waits, while these are ended.
-func (p *bufferPool) count(bytes int64) {
-	exceeded := p.arriving.Use(bytes)
-	for begin := time.Now(); bytes > 0 && exceeded && time.Since(begin) < maxWait; exceeded = p.arriving.Use(0) {
+// countFrame counts a buffer for a frame. Above the share of arriving requests it waits, while these are ended.
+func (p *bufferPool) countFrame(capacity int64) {
+	exceeded := p.arriving.Use(capacity)
+	for begin := time.Now(); exceeded && time.Since(begin) < maxWait; exceeded = p.arriving.Use(0) {
 		if !p.ending.TryLock() {
 			time.Sleep(endInterval / 4)
 			continue
@@ -81,7 +90,15 @@ func (p *bufferPool) count(bytes int64) {
 		runtime.GC() // gRPC does not put back what it has not read of them.
 		p.ending.Unlock()
 	}
-	p.budget.Count(bytes)
+	p.budget.Count(capacity, maxWait)
+}
+
+// uncount says that a buffer is not in use any more.
+func (p *bufferPool) uncount(capacity int64) {
+	if isFrame(capacity) {
+		p.arriving.Use(-capacity)
+	}
+	p.budget.Count(-capacity, 0)
 }
 
 // begin adds a request to the share of requests. It does not wait, since it would block all streams of the connection: above the share,
@@ -104,7 +121,7 @@ func (p *bufferPool) begin(bytes int64) {
 func (p *bufferPool) Put(buffer *[]byte) {
 	if cleanup, counted := p.counted.LoadAndDelete(weak.Make(buffer)); counted {
 		cleanup.(runtime.Cleanup).Stop()
-		p.count(-int64(cap(*buffer)))
+		p.uncount(int64(cap(*buffer)))
 	}
 	p.pool.Put(buffer)
 }

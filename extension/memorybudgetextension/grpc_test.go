@@ -28,6 +28,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
@@ -202,6 +203,26 @@ func TestGRPCUnreadBuffers(t *testing.T) {
 		require.NoError(t, connection.Close())
 	}
 	r.requireFree(t)
+}
+
+// TestGRPCCopies: the copy of a compressed message that has arrived waits neither for the frames of such messages nor for the budget.
+func TestGRPCCopies(t *testing.T) {
+	p := newBufferPool(memory.New(4<<20, time.Minute))
+	p.arriving.Use(4 << 20)
+	begin := time.Now()
+	var copies []*[]byte
+	for range 200 {
+		copies = append(copies, p.Get(32<<10))
+	}
+	assert.Less(t, time.Since(begin), memorytest.Slowdown*10*time.Second, "200 seconds if each waits")
+	used, _ := p.budget.Used()
+	assert.EqualValues(t, 200*compressedBytes, used)
+	for _, buffer := range copies {
+		p.Put(buffer)
+	}
+	used, _ = p.budget.Used()
+	assert.Zero(t, used)
+	assert.EqualValues(t, 4<<20, p.arriving.Used())
 }
 
 // TestGRPCStalled: 64 streams that send 2 MiB and then stop neither block other requests nor exceed the limit of arriving

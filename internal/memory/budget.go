@@ -79,11 +79,11 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error)
 	return r, nil
 }
 
-// Count adds bytes that are allocated whether or not they fit. Above the size of the budget it first waits, for at most a second.
-// A negative number subtracts bytes.
-func (b *Budget) Count(bytes int64) {
-	if bytes > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+// Count adds bytes that are allocated whether or not they fit. Above the size of the budget it first waits, at most so long. A negative number
+// subtracts bytes.
+func (b *Budget) Count(bytes int64, wait time.Duration) {
+	if bytes > 0 && wait > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), wait)
 		defer cancel()
 		r := b.Begin() // It is never released, only counted.
 		r.Accept()     // It does not wait behind others if it fits.
