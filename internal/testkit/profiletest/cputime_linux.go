@@ -13,8 +13,8 @@ import (
 // threadCPUTime is CLOCK_THREAD_CPUTIME_ID of clock_gettime.
 const threadCPUTime = 3
 
-// timeOf returns the CPU time of f. Other programs have little effect on it.
-func timeOf(f func()) time.Duration {
+// CPUTime returns the CPU time of f on its own goroutine. Other programs and other tests have little effect on it.
+func CPUTime(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	start := now()

@@ -231,12 +231,12 @@ func costRatio(short, long []byte, read func(text []byte)) (ratio float64) {
 	fastShort, fastLong := time.Hour, time.Hour
 	for range runs {
 		// Both times are for the same number of bytes, so that a busy machine disturbs both.
-		fastShort = min(fastShort, timeOf(func() {
+		fastShort = min(fastShort, CPUTime(func() {
 			for range lengthen {
 				read(short)
 			}
 		}))
-		fastLong = min(fastLong, timeOf(func() { read(long) }))
+		fastLong = min(fastLong, CPUTime(func() { read(long) }))
 		if ratio = lengthen * float64(fastLong) / float64(max(fastShort, leastTime)); ratio <= maxRatio {
 			break
 		}
