@@ -62,7 +62,7 @@ func (cfg *Config) Validate() error {
 		configcheck.Durations(cfg),
 		configcheck.Between("limit_mib", cfg.LimitMiB, 0, largestLimitMiB),
 		configcheck.Between("limit_percentage", cfg.LimitPercentage, 1, 100),
-		configcheck.NotNegative("wait", cfg.Wait),
+		configcheck.Positive("wait", cfg.Wait),
 		configcheck.Between("max_inflated_mib", cfg.MaxInflatedMiB, 1, 1023),
 		configcheck.Positive("receive_timeout", cfg.ReceiveTimeout),
 	)

@@ -57,7 +57,8 @@ type call struct {
 
 type callKey struct{}
 
-// begin is called for each new stream. If the context that it returns is canceled, gRPC aborts the stream.
+// begin is called for each new stream. It must not wait: meanwhile gRPC neither reads nor writes anything else of the connection. If the context
+// that it returns is canceled, gRPC aborts the stream.
 func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Context, error) {
 	if err := connections.CheckFields(stream.Header); err != nil {
 		return nil, status.Error(codes.ResourceExhausted, err.Error())
@@ -68,15 +69,10 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s.pool.begin(requestBytes)
-	request, err := s.budget.ArriveCounted(ctx, &s.pool.requests, requestBytes, func() {
+	request := s.budget.ArriveCounted(&s.pool.requests, requestBytes, func() {
 		s.countRefusal(ctx, exhausted)
 		cancel()
 	})
-	if err != nil {
-		cancel()
-		_, status := s.refuse(ctx, err)
-		return nil, status.Err()
-	}
 	abortSlow := func() {
 		if request.End() {
 			s.countRefusal(ctx, tooSlow)
@@ -106,9 +102,7 @@ func (s *grpcServer) HandleRPC(ctx context.Context, event stats.RPCStats) {
 		c.arrival.Received()
 	case *stats.End:
 		if found, admitted := s.admissions.LoadAndDelete(c.message); admitted {
-			a := found.(*admission)
-			a.reservation.Release()
-			s.pool.arriving.Use(a.received) // gRPC puts the buffers back soon, which subtracts them again.
+			found.(*admission).reservation.Release()
 		}
 	}
 }

@@ -36,9 +36,7 @@ type grpcServer struct {
 // admission is the result of the codec for one message: a reservation or an error.
 type admission struct {
 	reservation *memory.Reservation
-	// received is the size of the frames of the message, which gRPC keeps until the answer.
-	received int64
-	err      error
+	err         error
 }
 
 var (
@@ -73,12 +71,13 @@ func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 			return nil // A client may send two messages in a call, which gRPC refuses after both.
 		}
 		received := framesOf(data)
-		s.pool.arriving.Use(-received) // It has arrived.
+		s.pool.arriving.Use(-received)      // It has arrived, and may wait.
+		defer s.pool.arriving.Use(received) // gRPC puts the frames back now, which subtracts them.
 		err := s.admit(signal, data, v, message)
 		if err != nil {
 			message.Shrink(0)
 		}
-		s.admissions.Store(v, &admission{message, received, err})
+		s.admissions.Store(v, &admission{message, err})
 		return nil
 	}
 	defer message.Release()

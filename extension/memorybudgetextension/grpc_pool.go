@@ -5,6 +5,7 @@ package memorybudgetextension
 
 import (
 	"runtime"
+	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,9 @@ import (
 // [received.Read] recognizes.
 const compressedBytes = 32<<10 + 8
 
+// smallFrame is the size up to which gRPC allocates a frame itself.
+const smallFrame = 1 << 10
+
 // bufferPool provides the buffers of gRPC for received bytes, and counts them. gRPC does not put back the buffers of canceled streams.
 // These count until the garbage collector frees them.
 //
@@ -26,13 +30,17 @@ const compressedBytes = 32<<10 + 8
 // requests are ended, again and again.
 type bufferPool struct {
 	budget *memory.Budget
-	pool   mem.BufferPool
+	// reserved counts all buffers.
+	reserved *memory.Reservation
+	pool     mem.BufferPool
 	// requests has requestBytes of each request that is still arriving, arriving the bytes in frames of these requests.
 	requests, arriving memory.Share
+	// most is how many bytes of the heap may be in use while requests arrive.
+	most int64
 	// ending is held while requests end.
 	ending sync.Mutex
-	// relieving reports whether requests end in the background.
-	relieving atomic.Bool
+	// watched reports whether [bufferPool.watch] runs.
+	watched atomic.Bool
 	// counted has the buffers in use.
 	counted sync.Map // of weak.Pointer[[]byte] to runtime.Cleanup
 }
@@ -41,21 +49,21 @@ var _ mem.BufferPool = (*bufferPool)(nil)
 
 func newBufferPool(budget *memory.Budget) *bufferPool {
 	// A frame has at most 16 KiB. gRPC never puts buffers of 1 KiB or less back.
-	p := &bufferPool{budget: budget, pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
+	p := &bufferPool{budget: budget, reserved: budget.Begin(), pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
 	p.requests.Limit(budget, budget.Size()/requestsPart)
 	p.arriving.Limit(budget, budget.Size()/arrivingPart)
+	p.most = memory.PartOfProcess(mostPercentage)
 	return p
 }
 
-// Get returns a buffer of length bytes. One for a frame waits until there is memory: of a connection, one at a time. Copies of messages that have
-// arrived do not wait: nothing could end these requests, and they might wait for each other.
+// Get returns a buffer of length bytes. One for a frame waits for the share of arriving requests: of a connection, one at a time. Copies of messages
+// that have arrived do not wait: nothing could end these requests, and they might wait for each other.
 func (p *bufferPool) Get(length int) *[]byte {
 	buffer := p.pool.Get(length)
 	capacity := int64(cap(*buffer))
+	p.reserved.Add(capacity)
 	if isFrame(capacity) {
-		p.countFrame(capacity)
-	} else {
-		p.budget.Count(capacity, 0)
+		p.arrive(capacity)
 	}
 	key := weak.Make(buffer)
 	p.counted.Store(key, runtime.AddCleanup(buffer, func(capacity int64) { // It was not put back.
@@ -65,32 +73,33 @@ func (p *bufferPool) Get(length int) *[]byte {
 	return buffer
 }
 
-// isFrame reports whether a buffer of this capacity is for a frame, or for a copy of a compressed message.
-func isFrame(capacity int64) bool { return capacity != compressedBytes }
+// isFrame reports whether a buffer of this capacity is for a frame, or for a copy of a compressed message. gRPC has small frames of its own.
+func isFrame(capacity int64) bool { return capacity > smallFrame && capacity != compressedBytes }
 
 const (
 	// Requests that are arriving may use one part in requestsPart of the budget, their buffers one part in arrivingPart.
 	requestsPart, arrivingPart = 8, 4
+	// mostPercentage of the memory of the process may be in use while requests arrive.
+	mostPercentage = 80
 	// endInterval is how long requests that are ended need to free their memory.
 	endInterval = 20 * time.Millisecond
-	// maxWait limits how long a buffer waits for the share of arriving requests, and then for the budget.
+	// maxWait limits how long a buffer waits for the share of arriving requests.
 	maxWait = time.Second
 )
 
-// countFrame counts a buffer for a frame. Above the share of arriving requests it waits, while these are ended.
-func (p *bufferPool) countFrame(capacity int64) {
+// arrive counts a buffer for a frame. Above the share of arriving requests it waits, while these are ended.
+func (p *bufferPool) arrive(capacity int64) {
 	exceeded := p.arriving.Use(capacity)
 	for begin := time.Now(); exceeded && time.Since(begin) < maxWait; exceeded = p.arriving.Use(0) {
 		if !p.ending.TryLock() {
 			time.Sleep(endInterval / 4)
 			continue
 		}
-		p.budget.EndMost()
+		p.budget.EndMost(false)
 		time.Sleep(endInterval)
 		runtime.GC() // gRPC does not put back what it has not read of them.
 		p.ending.Unlock()
 	}
-	p.budget.Count(capacity, maxWait)
 }
 
 // uncount says that a buffer is not in use any more.
@@ -98,23 +107,40 @@ func (p *bufferPool) uncount(capacity int64) {
 	if isFrame(capacity) {
 		p.arriving.Use(-capacity)
 	}
-	p.budget.Count(-capacity, 0)
+	p.reserved.Add(-capacity)
 }
 
-// begin adds a request to the share of requests. It does not wait, since it would block all streams of the connection: above the share,
-// requests end in the background.
+// begin adds a request to the share of requests. It does not wait, since it would block all streams of the connection.
 func (p *bufferPool) begin(bytes int64) {
-	if !p.requests.Use(bytes) || !p.relieving.CompareAndSwap(false, true) {
-		return
+	p.requests.Use(bytes)
+	if p.watched.CompareAndSwap(false, true) {
+		go p.watch()
 	}
-	go func() {
-		for p.requests.Use(0) {
-			p.budget.EndMost()
-			time.Sleep(endInterval)
+}
+
+// watch ends requests while they exceed their share, or while the process has little memory: nobody counts small frames. It runs as long as requests
+// arrive.
+func (p *bufferPool) watch() {
+	for crowded := false; p.requests.Used() > 0; time.Sleep(endInterval) {
+		before := crowded
+		if crowded = p.isCrowded(); crowded || p.requests.Use(0) {
+			p.budget.EndMost(crowded && before)
 		}
-		p.relieving.Store(false)
-		p.begin(0) // Others may have begun since the last look.
-	}()
+		if crowded {
+			runtime.GC()
+		}
+	}
+	p.watched.Store(false)
+	if p.requests.Used() > 0 {
+		p.begin(0) // Others have begun since the last look.
+	}
+}
+
+// isCrowded reports whether too much of the heap was in use at the last garbage collection.
+func (p *bufferPool) isCrowded() bool {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return int64(live[0].Value.Uint64()) > p.most // #nosec G115 -- A heap has less than 1<<63 bytes.
 }
 
 // Put puts a buffer of [bufferPool.Get] back.

@@ -19,7 +19,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -30,6 +32,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
 const exportLogs = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
@@ -139,8 +142,50 @@ func TestGRPCAtOnce(t *testing.T) {
 	group.Wait()
 	t.Logf("%d of 192 were accepted", answered.Load())
 	_, peak := r.budget.Used()
-	assert.LessOrEqual(t, peak, r.budget.Size()+1<<20, "buffers of gRPC are counted even if they do not fit after a wait")
+	assert.LessOrEqual(t, peak, r.budget.Size()+r.budget.Size()/arrivingPart, "frames are counted even if they do not fit")
 	assert.NotZero(t, answered.Load())
+	r.requireFree(t)
+}
+
+// TestGRPCWaitsTogether: calls of one connection do not wait for memory one after the other.
+func TestGRPCWaitsTogether(t *testing.T) {
+	r := run(t, map[string]any{"limit_mib": 32}, consumertest.NewNop())
+	others := r.budget.Begin()
+	others.Add(r.budget.Size())
+	connection := r.dial(t)
+	body := marshaled(t, records(10, 1000))
+	begin := time.Now()
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() { assert.Equal(t, codes.Unavailable, status.Code(send(t.Context(), connection, body, ""))) })
+	}
+	group.Wait()
+	assert.Less(t, time.Since(begin), memorytest.Slowdown*3*r.config.Wait)
+	others.Release()
+	r.requireFree(t)
+}
+
+// TestGRPCShareOfArriving: a message that has arrived is not in the share of those that arrive, until its answer and after it.
+func TestGRPCShareOfArriving(t *testing.T) {
+	working, answer := make(chan struct{}), make(chan struct{})
+	next := must.Get(consumer.NewLogs(func(context.Context, plog.Logs) error {
+		working <- struct{}{}
+		<-answer
+		return nil
+	}))(t)
+	r := run(t, nil, next)
+	body := marshaled(t, records(2, 1<<20))
+	var group sync.WaitGroup
+	for range 4 {
+		connection := r.dial(t)
+		group.Go(func() { assert.NoError(t, send(t.Context(), connection, body, "")) })
+		<-working
+	}
+	arriving := &r.memoryBudget.grpc.pool.arriving
+	require.Eventually(t, func() bool { return arriving.Used() == 0 }, memorytest.Slowdown*10*time.Second, time.Millisecond)
+	close(answer)
+	group.Wait()
+	require.Eventually(t, func() bool { return arriving.Used() == 0 }, memorytest.Slowdown*10*time.Second, time.Millisecond)
 	r.requireFree(t)
 }
 

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// A record may need one part in recordPart of the budget. So there is always room for it: batches hold at most the other half.
+	// A record may need one part in recordPart of the budget: batches hold at most the other half.
 	recordPart = 2
 	// A record waits for memory for firstWait, and then for laterWait again and again.
 	firstWait = 10 * time.Millisecond
@@ -58,7 +58,8 @@ func (m *memoryBudget) MarshalProfiles(pd pprofile.Profiles) ([]byte, error) {
 }
 
 // UnmarshalProfiles returns the message of a record, which may also be plain OTLP. The message has a reservation until the garbage
-// collector frees it. Without free memory, UnmarshalProfiles waits: the caller would drop the record for any error.
+// collector frees it. Without free memory, UnmarshalProfiles waits: the caller would drop the record for any error. During a shutdown it does not
+// wait, since the receiver would not stop: the next consumer then reserves the memory, or refuses the message for now.
 func (m *memoryBudget) UnmarshalProfiles(record []byte) (pprofile.Profiles, error) {
 	for wait := firstWait; ; wait = laterWait {
 		pd, err := m.tryRecord(record, wait)
@@ -77,7 +78,11 @@ func (m *memoryBudget) UnmarshalProfiles(record []byte) (pprofile.Profiles, erro
 func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile.Profiles, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	reservation, err := m.budget.Reserve(ctx, requestBytes)
+	budget := m.budget
+	if m.stopping.Err() != nil {
+		budget = nil // no limit
+	}
+	reservation, err := budget.Reserve(ctx, requestBytes)
 	if err != nil {
 		return pd, err
 	}
@@ -96,7 +101,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 	if pd, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain); err != nil {
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}
-	if err = checkFrames(pd); err == nil {
+	if err = checkFrames(pd); err == nil && reservation != nil {
 		m.budget.HandOver(pd, reservation.Retain())
 	}
 	return pd, err

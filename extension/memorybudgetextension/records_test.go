@@ -117,6 +117,24 @@ func TestRecordsWait(t *testing.T) {
 	assert.Greater(t, peak, m.budget.Size()/2, "several records were in memory")
 }
 
+// TestRecordsAtShutdown: a receiver that stops does not wait for memory. The next consumer does.
+func TestRecordsAtShutdown(t *testing.T) {
+	t.Parallel()
+	m, _ := withBudget(t, 6<<20)
+	record := must.Get(m.MarshalProfiles(listOf(25_000)))(t)
+	others := m.budget.Begin()
+	others.Add(m.budget.Size())
+	time.AfterFunc(50*time.Millisecond, func() { assert.NoError(t, m.NotReady()) })
+	pd := must.Get(m.UnmarshalProfiles(record))(t)
+	list, _ := pd.ResourceProfiles().At(0).Resource().Attributes().Get("key")
+	assert.Equal(t, 25_000, list.Slice().Len())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, _, err := m.budget.Message(ctx, pd)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "its memory is not reserved yet")
+	others.Release()
+}
+
 // TestRefusedRecords: neither side takes a record that is too large or malformed, and both count it.
 func TestRefusedRecords(t *testing.T) {
 	t.Parallel()

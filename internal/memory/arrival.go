@@ -51,11 +51,15 @@ func (b *Budget) Arrive(ctx context.Context, overhead int64, abort func()) (*Arr
 	if err != nil {
 		return nil, err
 	}
+	return b.newArrival(reservation, abort), nil
+}
+
+func (b *Budget) newArrival(reservation *Reservation, abort func()) *Arrival {
 	a := &Arrival{Reservation: reservation, abort: abort, began: time.Now()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.arrivals = append(b.arrivals, a)
-	return a, nil
+	return a
 }
 
 // Arriving returns the number of requests whose body is arriving.
@@ -65,16 +69,14 @@ func (b *Budget) Arriving() int {
 	return len(b.arrivals)
 }
 
-// ArriveCounted is Arrive for a body that others read, and whose bytes [Budget.Count] counts. The overhead is in use in share already, and is
+// ArriveCounted is Arrive for a body that others read and count. It does not wait. The overhead is in use in share already, which limits it, and is
 // until the body has arrived.
-func (b *Budget) ArriveCounted(ctx context.Context, share *Share, overhead int64, abort func()) (*Arrival, error) {
-	a, err := b.Arrive(ctx, overhead, abort)
-	if err != nil {
-		share.Use(-overhead)
-		return nil, err
-	}
+func (b *Budget) ArriveCounted(share *Share, overhead int64, abort func()) *Arrival {
+	r := b.Begin()
+	r.Add(overhead)
+	a := b.newArrival(r, abort)
 	a.locked(func() { a.share = share })
-	return a, nil
+	return a
 }
 
 // Received says that the body of [Budget.ArriveCounted] has arrived, but that the request waits for its sender to end it.
@@ -227,8 +229,9 @@ const firstPart = 64 << 20
 // EndMost ends arrivals of [Budget.ArriveCounted]: nobody knows what each holds, or its progress. Those that take longer than
 // maxArrivalTime end. Of the others, one for each firstPart of the budget is kept. The rest are late after stallTime, the quarter of them that
 // began first after twice that time, and as many as are kept after four times: most of the memory may be in younger ones, which are late
-// soon, or in ones that have ended, and is free soon. Three quarters of the late ones end, those that began last.
-func (b *Budget) EndMost() {
+// soon, or in ones that have ended, and is free soon. Three quarters of the late ones end, those that began last. With all, all
+// end.
+func (b *Budget) EndMost(all bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -237,7 +240,7 @@ func (b *Budget) EndMost() {
 		if a.share == nil && !a.open || a.ended {
 			continue
 		}
-		if now.Sub(a.began) >= maxArrivalTime || a.open && a.stalled(now) {
+		if all || now.Sub(a.began) >= maxArrivalTime || a.open && a.stalled(now) {
 			a.end()
 			continue
 		}

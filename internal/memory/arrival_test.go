@@ -252,18 +252,30 @@ type endings struct {
 func (e *endings) begin(t *testing.T, names ...string) (last *Arrival) {
 	t.Helper()
 	for _, name := range names {
-		var err error
 		e.share.Use(10)
-		last, err = e.ArriveCounted(t.Context(), &e.share, 10, func() { e.ended = append(e.ended, name) })
-		require.NoError(t, err)
+		last = e.ArriveCounted(&e.share, 10, func() { e.ended = append(e.ended, name) })
 	}
 	return last
 }
 
 func (e *endings) end() []string {
 	e.ended = nil
-	e.EndMost()
+	e.EndMost(false)
 	return e.ended
+}
+
+// TestEndAll: if the process has no memory, all requests end whose body is arriving, or whose stream stays open.
+func TestEndAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := endings{Budget: New(1<<30, 0)}
+		_, err := b.Arrive(t.Context(), 10, func() { t.Error("its body is counted") })
+		require.NoError(t, err)
+		b.begin(t, "open").Received()
+		b.begin(t, "arriving")
+		b.begin(t, "arrived").End()
+		b.EndMost(true)
+		assert.Equal(t, []string{"open", "arriving"}, b.ended)
+	})
 }
 
 // TestEndMost: of requests whose progress is unknown, those that take too long end, and then those that began last. One that has just begun

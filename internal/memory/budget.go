@@ -38,11 +38,14 @@ type Budget struct {
 	size int64
 	wait time.Duration
 
+	// start is the begin of the time of reservations.
+	start time.Time
+
 	mu   sync.Mutex
 	used int64
 	peak int64
-	// begun numbers the reservations, so that their age can be compared.
-	begun uint64
+	// begun is the time at which the last reservation began. No two have the same.
+	begun time.Duration
 	// waiters are the reservations that wait for bytes, in the order in which they are served.
 	waiters []*waiter
 	// arrivals are the requests whose body is arriving, oldest first.
@@ -53,7 +56,9 @@ type Budget struct {
 }
 
 // New returns a budget of size bytes. A reservation waits at most wait for its bytes.
-func New(size int64, wait time.Duration) *Budget { return &Budget{size: size, wait: wait} }
+func New(size int64, wait time.Duration) *Budget {
+	return &Budget{size: size, wait: wait, start: time.Now()}
+}
 
 // Size returns the number of bytes that can be reserved.
 func (b *Budget) Size() int64 { return b.size }
@@ -79,25 +84,6 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error)
 	return r, nil
 }
 
-// Count adds bytes that are allocated whether or not they fit. Above the size of the budget it first waits, at most so long. A negative number
-// subtracts bytes.
-func (b *Budget) Count(bytes int64, wait time.Duration) {
-	if bytes > 0 && wait > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), wait)
-		defer cancel()
-		r := b.Begin() // It is never released, only counted.
-		r.Accept()     // It does not wait behind others if it fits.
-		if r.Grow(ctx, bytes) == nil {
-			return
-		}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.used += bytes
-	b.peak = max(b.peak, b.used)
-	b.serve()
-}
-
 // Begin returns a new reservation without any bytes, which the caller must release.
 func (b *Budget) Begin() *Reservation {
 	if b == nil {
@@ -105,8 +91,8 @@ func (b *Budget) Begin() *Reservation {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.begun++
-	return &Reservation{budget: b, number: b.begun, holders: 1}
+	b.begun = max(b.begun+1, time.Since(b.start))
+	return &Reservation{budget: b, order: b.begun, holders: 1}
 }
 
 // fill returns up to how many bytes a part of the budget may be filled with a reservation of this size. The rest is kept for ordinary
@@ -134,7 +120,7 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}
 	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
-	i, _ := slices.BinarySearchFunc(b.waiters, w, compareWaiters)
+	i, _ := slices.BinarySearchFunc(b.waiters, w, b.compareWaiters)
 	b.waiters = slices.Insert(b.waiters, i, w)
 	b.serve()
 	b.mu.Unlock()
@@ -146,14 +132,14 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 	}
 }
 
-// pressureInterval is how often a waiting request looks for arrivals that have stalled.
+// pressureInterval is how often a waiting request looks for arrivals that have stalled, but at least once.
 const pressureInterval = 25 * time.Millisecond
 
 // block waits for the bytes of w. Meanwhile it ends arrivals that have stalled.
 func (b *Budget) block(ctx context.Context, w *waiter) error {
 	timeout := time.NewTimer(b.wait)
 	defer timeout.Stop()
-	pressure := time.NewTicker(pressureInterval)
+	pressure := time.NewTicker(max(min(pressureInterval, b.wait/2), 1))
 	defer pressure.Stop()
 	for {
 		select {

@@ -128,7 +128,9 @@ func TestOldestOrdinaryFirst(t *testing.T) {
 		for range 5 {
 			small = append(small, must.Get(b.Reserve(t.Context(), 80))(t))
 		}
-		older, younger := must.Get(b.Reserve(t.Context(), 0))(t), must.Get(b.Reserve(t.Context(), 0))(t)
+		older := must.Get(b.Reserve(t.Context(), 0))(t)
+		time.Sleep(b.wait / 2)
+		younger := must.Get(b.Reserve(t.Context(), 0))(t)
 		free := func() {
 			for _, r := range small {
 				r.Release() // After the first one, the younger one would fit.
@@ -280,6 +282,29 @@ func TestMessage(t *testing.T) {
 	assert.Zero(t, used)
 }
 
+// TestMessageAfterSplit: of two consumers of a message, the first one holds its copy with the bytes of the reservation. The second one reserves again.
+func TestMessageAfterSplit(t *testing.T) {
+	b := New(100_000, 0)
+	pd := pprofile.NewProfiles()
+	pd.Dictionary().StringTable().Append("text")
+	ctx, received, err := b.Message(t.Context(), pd)
+	require.NoError(t, err)
+	bytes := received.Bytes()
+	held := received.Split(bytes)
+	for range 2 {
+		_, second, err := b.Message(ctx, pd)
+		require.NoError(t, err)
+		assert.Equal(t, bytes, second.Bytes())
+		second.Release()
+	}
+	used, _ := b.Used()
+	assert.Equal(t, 2*bytes, used)
+	held.Release()
+	received.Release()
+	used, _ = b.Used()
+	assert.Zero(t, used)
+}
+
 // TestNil: before its start a component has no budget, and then its reservations are nil. Nothing is limited.
 func TestNil(t *testing.T) {
 	none := must.Get((*Budget)(nil).Reserve(t.Context(), 1<<60))(t)
@@ -316,48 +341,53 @@ func TestNeverAboveSize(t *testing.T) {
 	assert.LessOrEqual(t, peak, int64(size))
 }
 
-// TestCount: bytes that are allocated anyway wait for room for a second at most, and are counted then.
-func TestCount(t *testing.T) {
+// TestAdd: bytes that are allocated anyway are counted at once, also above the budget.
+func TestAdd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100, time.Minute)
 		r := must.Get(b.Reserve(t.Context(), 80))(t)
-		begin := time.Now()
-		b.Count(3, time.Second)
-		assert.Zero(t, time.Since(begin))
-		b.Count(30, time.Second)
-		assert.Equal(t, time.Second, time.Since(begin))
+		counted := b.Begin()
+		counted.Add(33)
 		used, _ := b.Used()
 		assert.Equal(t, int64(113), used)
-		b.Count(-33, time.Second)
+		time.AfterFunc(time.Second, func() { counted.Add(-33) })
+		begin := time.Now()
+		waiting := must.Get(b.Reserve(t.Context(), 3))(t)
+		assert.Equal(t, time.Second, time.Since(begin))
+		waiting.Release()
 		r.Release()
 		used, _ = b.Used()
 		assert.Zero(t, used)
 	})
 }
 
-// TestCountDoesNotWaitBehindOthers: bytes that fit are counted at once, while an older request waits for more.
-func TestCountDoesNotWaitBehindOthers(t *testing.T) {
+// TestWork: if the work on messages waits for each other, that on the youngest fails at once, and that on the oldest gets its bytes.
+func TestWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(3200, time.Minute)
-		large := must.Get(b.Reserve(t.Context(), 2800))(t)
-		small := must.Get(b.Reserve(t.Context(), 80))(t)
-		var waiting sync.WaitGroup
-		for range 4 {
-			waiting.Go(func() {
-				r, err := b.Reserve(t.Context(), 90)
-				assert.NoError(t, err)
-				time.Sleep(time.Second)
-				r.Release()
-			})
+		b := New(800, time.Hour)
+		var messages []*Reservation
+		for range 3 {
+			messages = append(messages, must.Get(b.Reserve(t.Context(), 220))(t))
 		}
-		synctest.Wait()
+		var group sync.WaitGroup
+		results := make([]error, len(messages))
+		for i, message := range messages {
+			group.Go(func() {
+				work := message.Work()
+				results[i] = work.Grow(t.Context(), 150)
+				time.Sleep(time.Second)
+				work.Release()
+				message.Release()
+			})
+			synctest.Wait()
+		}
 		begin := time.Now()
-		b.Count(20, time.Second)
-		assert.Zero(t, time.Since(begin))
-		b.Count(-20, time.Second)
-		waiting.Wait()
-		small.Release()
-		large.Release()
+		group.Wait()
+		assert.NoError(t, results[0])
+		assert.ErrorIs(t, results[2], ErrExhausted)
+		assert.LessOrEqual(t, time.Since(begin), 3*time.Second)
+		used, _ := b.Used()
+		assert.Zero(t, used)
 	})
 }
 

@@ -33,14 +33,17 @@ func FromContext(ctx context.Context) *Reservation {
 }
 
 // Message returns the reservation of a message, which the caller must release, and a context that carries it: the one of ctx, the one
-// that was handed over, or else a new one.
+// that was handed over, or else a new one. If another consumer of the message has split off the bytes of that in ctx, they are reserved again.
 func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Context, *Reservation, error) {
-	if r := FromContext(ctx); r != nil || b == nil {
-		return ctx, r.Retain(), nil
+	r := FromContext(ctx).Retain()
+	if b == nil || r.complete() {
+		return ctx, r, nil
 	}
-	r := b.Begin()
-	if found, handed := b.handed.Load(weak.Make(identity(pd))); handed {
+	if found, handed := b.handed.Load(weak.Make(identity(pd))); handed && r == nil {
 		r = found.(*Reservation).Retain()
+	}
+	if r == nil {
+		r = b.Begin()
 	}
 	if err := r.Grow(ctx, MessageFactor*dictionary.MessageMemory(pd)); err != nil {
 		r.Release()

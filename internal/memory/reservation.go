@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"time"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
@@ -13,14 +14,18 @@ import (
 // no limit: its methods reserve nothing and succeed. Safe for concurrent use, but only one holder at a time may call Grow.
 type Reservation struct {
 	budget *Budget
-	// number orders reservations by their begin.
-	number uint64
+	// order is when it began, since the start of the budget. It orders reservations by age.
+	order time.Duration
+	// message is the reservation of the message beside which this one is for work, or nil.
+	message *Reservation
 
 	// The lock of the budget guards the fields below.
 
 	// arriving reports whether the body of the request is still arriving, accepted whether the sender of the message has its answer.
 	arriving, accepted bool
-	bytes              int64
+	// split reports whether bytes were split off.
+	split bool
+	bytes int64
 	// holders is the number of calls of Release until the bytes are free.
 	holders int
 }
@@ -67,15 +72,23 @@ func (r *Reservation) Meter(ctx context.Context, used int64) *meter.Meter {
 	})
 }
 
+// Add adds bytes that are allocated whether or not they fit, or subtracts them if they are negative.
+func (r *Reservation) Add(bytes int64) {
+	r.locked(func() {
+		r.bytes += bytes
+		r.budget.use(bytes)
+	})
+}
+
 // Shrink reduces the reservation to this total number of bytes, if it is larger.
 func (r *Reservation) Shrink(total int64) { r.locked(func() { r.shrink(total) }) }
 
 // shrink is Shrink with the lock held.
 func (r *Reservation) shrink(total int64) {
 	if total < r.bytes {
-		r.budget.used -= r.bytes - total
+		more := total - r.bytes
 		r.bytes = total
-		r.budget.serve()
+		r.budget.use(more)
 	}
 }
 
@@ -90,9 +103,38 @@ func (r *Reservation) Split(bytes int64) (part *Reservation) {
 	r.locked(func() {
 		bytes = min(bytes, r.bytes)
 		r.bytes -= bytes
-		part = &Reservation{budget: r.budget, number: r.number, accepted: r.accepted, bytes: bytes, holders: 1}
+		r.split = true
+		part = &Reservation{budget: r.budget, order: r.order, accepted: r.accepted, bytes: bytes, holders: 1}
 	})
 	return part
+}
+
+// Work returns a new reservation without any bytes, for work on the message that r is for. The caller must release it, before r.
+func (r *Reservation) Work() (work *Reservation) {
+	r.locked(func() {
+		work = &Reservation{budget: r.budget, order: r.order, message: r, accepted: r.accepted, holders: 1}
+	})
+	return work
+}
+
+// complete reports whether no bytes of r were split off. Without a reservation, it is false.
+func (r *Reservation) complete() (complete bool) {
+	r.locked(func() { complete = !r.split })
+	return complete
+}
+
+// Accepted reports whether Accept was called: then a queue can have retained r.
+func (r *Reservation) Accepted() (accepted bool) {
+	r.locked(func() { accepted = r.accepted })
+	return accepted
+}
+
+// held returns the bytes that are not free before the work of r goes on. The caller holds the lock.
+func (r *Reservation) held() int64 {
+	if r.message != nil {
+		return r.bytes + r.message.bytes
+	}
+	return r.bytes
 }
 
 // Join moves all bytes of another reservation of the same budget to this one, leaves the other empty, and returns this one. Without this

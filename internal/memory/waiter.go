@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // waiter is a reservation that waits for more bytes.
@@ -19,36 +20,58 @@ type waiter struct {
 	done chan error
 }
 
-// isNew reports whether the work on the request has not begun.
-func (w *waiter) isNew() bool { return w.arriving || w.bytes == 0 }
+// total is the number of bytes that it has then.
+func (w *waiter) total() int64 { return w.bytes + w.more }
 
-// compareWaiters orders requests whose work has begun before new ones, since they release their bytes only when it goes on; then by age.
-func compareWaiters(x, y *waiter) int {
-	if x.isNew() != y.isNew() {
-		if y.isNew() {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(x.number, y.number)
+// isNew reports whether the work on the request has not begun.
+func (w *waiter) isNew() bool { return w.arriving || w.held() == 0 }
+
+// compareWaiters orders ordinary requests before large ones, and large ones whose work has begun before new ones, since they release their bytes
+// only when it goes on; then by age. The larger an ordinary request is, the younger it counts, the largest by three quarters of the wait: so
+// many of them do not keep a small one waiting, nor many small ones a large one.
+func (b *Budget) compareWaiters(x, y *waiter) int {
+	return cmp.Or(
+		cmp.Compare(b.class(x), b.class(y)),
+		cmp.Compare(b.rank(x), b.rank(y)),
+	)
 }
 
-// serve reserves free bytes for the waiters, in order. A waiter that does not fit holds back those behind it, so that the oldest is served at
-// last; but ordinary ones pass large ones, and accepted ones all. The caller holds the lock.
+// class is 0 for ordinary requests, 1 for large ones whose work has begun, and 2 for new ones.
+func (b *Budget) class(w *waiter) int {
+	switch {
+	case w.total() <= b.ordinary():
+		return 0
+	case !w.isNew():
+		return 1
+	}
+	return 2
+}
+
+// rank is the time by which requests of a class are ordered.
+func (b *Budget) rank(w *waiter) time.Duration {
+	size := min(float64(w.total())/float64(b.ordinary()), 1)
+	return w.order + time.Duration(size*float64(b.wait*3/4))
+}
+
+// use adds bytes to those that are used, or subtracts them, and serves the waiters. The caller holds the lock.
+func (b *Budget) use(bytes int64) {
+	b.used += bytes
+	b.peak = max(b.peak, b.used)
+	b.serve()
+}
+
+// serve reserves free bytes for the waiters, in order. A waiter that does not fit holds back those behind it, so that it is served at last; but
+// accepted ones pass, and hold back nobody. The caller holds the lock.
 func (b *Budget) serve() {
-	largeWaits, ordinaryWaits := false, false
+	full := false
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
-		total := w.bytes + w.more
-		large := total > b.ordinary()
-		heldBack := !w.accepted && (ordinaryWaits || large && largeWaits)
-		if heldBack || b.used+w.more > b.limitOf(w.Reservation, total) {
-			largeWaits = largeWaits || large && !w.accepted
-			ordinaryWaits = ordinaryWaits || !large && !w.accepted
+		if full && !w.accepted || b.used+w.more > b.limitOf(w.Reservation, w.total()) {
+			full = full || !w.accepted
 			return false
 		}
 		b.used += w.more
 		b.peak = max(b.peak, b.used)
-		w.bytes = total
+		w.bytes += w.more
 		w.done <- nil
 		return true
 	})
@@ -60,7 +83,7 @@ func (b *Budget) serve() {
 func (b *Budget) endDeadlock() {
 	held := int64(0)
 	for _, w := range b.waiters {
-		held += w.bytes
+		held += w.held()
 	}
 	b.refuseYoungest(held-b.used/2, 0)
 }
@@ -69,20 +92,21 @@ func (b *Budget) endDeadlock() {
 func (b *Budget) makeRoom(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w.bytes+w.more <= b.ordinary() {
+	if b.class(w) == 0 {
 		b.refuseYoungest(b.used+w.more-b.size, b.ordinary())
 	}
 }
 
-// refuseYoungest refuses waiters of more than size bytes, the youngest first, until they hold this many together. The oldest one stays, and
-// those that hold nothing or are accepted. The caller holds the lock.
+// refuseYoungest refuses waiters of more than size bytes, the last first, until they hold this many together. The first one stays, and the first
+// large one, and those that hold nothing or are accepted. The caller holds the lock.
 func (b *Budget) refuseYoungest(bytes, size int64) {
+	large := slices.IndexFunc(b.waiters, func(w *waiter) bool { return b.class(w) > 0 && !w.accepted })
 	for i := len(b.waiters) - 1; i > 0 && bytes > 0; i-- {
 		w := b.waiters[i]
-		if w.accepted || w.bytes == 0 || w.bytes+w.more <= size {
+		if i == large || w.accepted || w.held() == 0 || w.total() <= size {
 			continue
 		}
-		bytes -= w.bytes
+		bytes -= w.held()
 		b.waiters = slices.Delete(b.waiters, i, i+1)
 		w.done <- fmt.Errorf("%w: %d more bytes are not free, and older requests wait; the budget has %d", ErrExhausted, w.more, b.size)
 	}

@@ -55,15 +55,15 @@ func TestHeldIsReserved(t *testing.T) {
 	}
 }
 
-// The memory of a shared message stays in the reservation of its request. The copy needs an additional reservation.
+// What a queue of another pipeline holds stays in the reservation of the message. The copy needs an additional reservation.
 func TestHeldCopyIsReserved(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(nil))
-		shared := upload("checkout", 1, 1)
-		shared.MarkReadOnly()
-		held := 2 * dictionary.MessageMemory(shared)
+		pd := upload("checkout", 1, 1)
+		held := 2 * dictionary.MessageMemory(pd)
 		request := must.Get(f.budget.Reserve(t.Context(), 5000))(t)
-		require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), shared))
+		request.Accept()
+		require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), pd))
 		assert.EqualValues(t, 5000, request.Bytes())
 		assert.Equal(t, 5000+held, f.used())
 		request.Release()

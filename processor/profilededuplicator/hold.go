@@ -54,11 +54,11 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 		return nil, &refusal{refusedTooLarge, otlpstatus.BadRequest("cannot split a message to batch::max_bytes: %w", err)}
 	}
 	held := dictionary.MessageMemory(m.profiles) + d.eventsMemory(m.profiles)
-	shared := int64(0)
-	if m.profiles.IsReadOnly() {
-		shared = m.reservation.Bytes() // The message that is held is a copy.
+	queued := int64(0)
+	if m.reservation.Accepted() {
+		queued = m.reservation.Bytes() // The queue of another pipeline has a copy.
 	}
-	if err := m.reservation.Grow(ctx, shared+memory.MessageFactor*held); err != nil {
+	if err := m.reservation.Grow(ctx, queued+memory.MessageFactor*held); err != nil {
 		return nil, refusalOf(err)
 	}
 	if cfg.WaitForResult {

@@ -4,8 +4,10 @@
 package adversary
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"io"
 	"net"
 	"sync"
@@ -15,11 +17,14 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// openStreams are streams of gRPC that never end, with no message or with a whole one.
+// openStreams are streams of gRPC that never end, with no message, with a whole one, or with most of one in many small frames. gRPC does not take
+// the memory of a frame of at most 1024 bytes from its pool.
 func openStreams() []body {
 	return []body{
 		{name: "open-streams-of-grpc", to: ownGRPC, alone: true, attack: served(keepOpen(4, nil))},
 		{name: "open-messages-of-grpc", to: ownGRPC, alone: true, attack: served(keepOpen(1, grpcMessage(false, openMessage())))},
+		{name: "small-frames-of-grpc", to: ownGRPC, alone: true, attack: served(smallFrames(1024))},
+		{name: "smallest-frames-of-grpc", to: ownGRPC, alone: true, attack: served(smallFrames(1))},
 	}
 }
 
@@ -53,6 +58,34 @@ func streams(fields int, message []byte) []byte {
 // keepOpen opens so many connections for each time, and all streams of each. They stay open until the process has ended.
 func keepOpen(connections int, message []byte) attack {
 	text := streams(0, message)
+	return connecting(connections, func(connection io.Writer) error {
+		_, err := connection.Write(text)
+		return err
+	})
+}
+
+// smallFrames opens a connection for each time, with one stream, and sends most of a message in frames of so many bytes.
+func smallFrames(size int) attack {
+	const announced = 15 << 20
+	begin := halfStream(string(binary.BigEndian.AppendUint32([]byte{0}, announced)))
+	return connecting(1, func(connection io.Writer) error {
+		if _, err := io.WriteString(connection, begin); err != nil {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond) // until the server has enlarged the window of the stream
+		buffered := bufio.NewWriter(connection)
+		framer, data := http2.NewFramer(buffered, nil), make([]byte, size)
+		for sent := size; sent < announced; sent += size {
+			if err := framer.WriteData(1, false, data); err != nil {
+				return err
+			}
+		}
+		return buffered.Flush()
+	})
+}
+
+// connecting opens so many connections for each time, and sends something on each.
+func connecting(connections int, send func(io.Writer) error) attack {
 	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
 		var answers tally
 		var senders sync.WaitGroup
@@ -69,7 +102,7 @@ func keepOpen(connections int, message []byte) attack {
 				}
 				_ = connection.SetWriteDeadline(time.Now().Add(servedWithin))
 				go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
-				if _, err = connection.Write(text); err != nil {
+				if err = send(connection); err != nil {
 					answers.add(cutOff, err.Error())
 					return
 				}

@@ -46,7 +46,7 @@ type Progress struct {
 // Begin begins the work on the request of ctx. The caller must call Release.
 func Begin(ctx context.Context, pd pprofile.Profiles) *Progress {
 	message := memory.FromContext(ctx)
-	return &Progress{pd: pd, handled: map[Position]struct{}{}, message: message, working: message.Split(0)}
+	return &Progress{pd: pd, handled: map[Position]struct{}{}, message: message, working: message.Work()}
 }
 
 // Part returns a function that reserves the memory of one part of the work on the request, beside the message: for the tables of the
