@@ -23,7 +23,7 @@ func TestFlood(t *testing.T) {
 		sizes                     []int64
 	}{
 		{300, largest, 2, []int64{16 << 10, 1 << 20, 4 << 20}},
-		{1500, 640 << 10, 1500, []int64{16 << 10, 1 << 20, 4 << 20, 16 << 20}},
+		{1500, small, 1500, []int64{16 << 10, 1 << 20, 4 << 20, 16 << 20}},
 	} {
 		for _, size := range flood.sizes {
 			t.Run(fmt.Sprintf("%d of %d/%d", flood.senders, flood.size, size), func(t *testing.T) {
@@ -32,8 +32,9 @@ func TestFlood(t *testing.T) {
 					ctx, stop := context.WithCancel(t.Context())
 					processors := make(chan struct{}, flood.processors)
 					var group sync.WaitGroup
-					for range flood.senders {
+					for i := range flood.senders {
 						group.Go(func() {
+							time.Sleep(100 * time.Millisecond * time.Duration(i) / time.Duration(flood.senders))
 							for ctx.Err() == nil {
 								receive(ctx, b, flood.size, func() {
 									processors <- struct{}{}
@@ -44,8 +45,8 @@ func TestFlood(t *testing.T) {
 							}
 						})
 					}
-					time.Sleep(3 * time.Second)
-					for range 20 {
+					time.Sleep(2 * time.Second)
+					for range 8 {
 						begin := time.Now()
 						for !receive(t.Context(), b, size, func() {}) && time.Since(begin) < 10*time.Second {
 							time.Sleep(250 * time.Millisecond)
@@ -61,11 +62,14 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// small is the size that a request reserves at once.
+const small = 640 << 10
+
 // receive reserves size bytes by doubling, as a body that arrives, and calls work with them.
 func receive(ctx context.Context, b *Budget, size int64, work func()) bool {
 	r := b.Begin()
 	defer r.Release()
-	for bytes := min(16<<10, size); ; bytes = min(2*bytes, size) {
+	for bytes := min(small, size); ; bytes = min(2*bytes, size) {
 		if r.Grow(ctx, bytes) != nil {
 			return false
 		}
