@@ -4,6 +4,7 @@
 package memorybudgetextension
 
 import (
+	"context"
 	"runtime"
 	"runtime/metrics"
 	"sync"
@@ -56,14 +57,15 @@ func newBufferPool(budget *memory.Budget) *bufferPool {
 	return p
 }
 
-// Get returns a buffer of length bytes. One for a frame waits for the share of arriving requests: of a connection, one at a time. Copies of messages
-// that have arrived do not wait: nothing could end these requests, and they might wait for each other.
+// Get returns a buffer of length bytes. One for a frame waits until there is memory: of a connection, one at a time. Copies of messages that have
+// arrived do not wait: nothing could end these requests, and they might wait for each other.
 func (p *bufferPool) Get(length int) *[]byte {
 	buffer := p.pool.Get(length)
 	capacity := int64(cap(*buffer))
-	p.reserved.Add(capacity)
 	if isFrame(capacity) {
-		p.arrive(capacity)
+		p.countFrame(capacity)
+	} else {
+		p.reserved.Add(capacity)
 	}
 	key := weak.Make(buffer)
 	p.counted.Store(key, runtime.AddCleanup(buffer, func(capacity int64) { // It was not put back.
@@ -83,12 +85,13 @@ const (
 	mostPercentage = 80
 	// endInterval is how long requests that are ended need to free their memory.
 	endInterval = 20 * time.Millisecond
-	// maxWait limits how long a buffer waits for the share of arriving requests.
-	maxWait = time.Second
+	// maxWait limits how long a frame waits for the share of arriving requests, frameWait how long it then waits for the budget.
+	maxWait, frameWait = time.Second, 100 * time.Millisecond
 )
 
-// arrive counts a buffer for a frame. Above the share of arriving requests it waits, while these are ended.
-func (p *bufferPool) arrive(capacity int64) {
+// countFrame counts a buffer for a frame. Above the share of arriving requests it waits, while these are ended. If the budget is full, each
+// connection becomes slow: nothing else limits what has arrived and waits.
+func (p *bufferPool) countFrame(capacity int64) {
 	exceeded := p.arriving.Use(capacity)
 	for begin := time.Now(); exceeded && time.Since(begin) < maxWait; exceeded = p.arriving.Use(0) {
 		if !p.ending.TryLock() {
@@ -100,6 +103,14 @@ func (p *bufferPool) arrive(capacity int64) {
 		runtime.GC() // gRPC does not put back what it has not read of them.
 		p.ending.Unlock()
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), frameWait)
+	defer cancel()
+	frame := p.budget.Begin()
+	frame.Accept() // It does not wait behind others if it fits.
+	if frame.Grow(ctx, capacity) != nil {
+		frame.Add(capacity)
+	}
+	p.reserved.Join(frame)
 }
 
 // uncount says that a buffer is not in use any more.

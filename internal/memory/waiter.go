@@ -61,12 +61,12 @@ func (b *Budget) use(bytes int64) {
 }
 
 // serve reserves free bytes for the waiters, in order. A waiter that does not fit holds back those behind it, so that it is served at last; but
-// accepted ones pass, and hold back nobody. The caller holds the lock.
+// accepted ones pass, and large accepted ones hold back nobody. The caller holds the lock.
 func (b *Budget) serve() {
 	full := false
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
 		if full && !w.accepted || b.used+w.more > b.limitOf(w.Reservation, w.total()) {
-			full = full || !w.accepted
+			full = full || !w.accepted || b.class(w) == 0
 			return false
 		}
 		b.used += w.more
@@ -83,7 +83,9 @@ func (b *Budget) serve() {
 func (b *Budget) endDeadlock() {
 	held := int64(0)
 	for _, w := range b.waiters {
-		held += w.held()
+		if !w.accepted {
+			held += w.held()
+		}
 	}
 	b.refuseYoungest(held-b.used/2, 0)
 }
@@ -92,7 +94,7 @@ func (b *Budget) endDeadlock() {
 func (b *Budget) makeRoom(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.class(w) == 0 {
+	if b.class(w) == 0 && slices.Contains(b.waiters, w) {
 		b.refuseYoungest(b.used+w.more-b.size, b.ordinary())
 	}
 }
