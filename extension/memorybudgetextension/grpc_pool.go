@@ -36,8 +36,8 @@ type bufferPool struct {
 	pool     mem.BufferPool
 	// requests has requestBytes of each request that is still arriving, arriving the bytes in frames of these requests.
 	requests, arriving memory.Share
-	// most is how many bytes of the heap may be in use while requests arrive.
-	most int64
+	// Above most bytes of the heap in use, most of the arriving requests end, above all bytes all.
+	most, all int64
 	// ending is held while requests end.
 	ending sync.Mutex
 	// watched reports whether [bufferPool.watch] runs.
@@ -53,7 +53,7 @@ func newBufferPool(budget *memory.Budget) *bufferPool {
 	p := &bufferPool{budget: budget, reserved: budget.Begin(), pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
 	p.requests.Limit(budget, budget.Size()/requestsPart)
 	p.arriving.Limit(budget, budget.Size()/arrivingPart)
-	p.most = memory.PartOfProcess(mostPercentage)
+	p.most, p.all = memory.PartOfProcess(mostPercentage), memory.PartOfProcess(allPercentage)
 	return p
 }
 
@@ -81,8 +81,8 @@ func isFrame(capacity int64) bool { return capacity > smallFrame && capacity != 
 const (
 	// Requests that are arriving may use one part in requestsPart of the budget, their buffers one part in arrivingPart.
 	requestsPart, arrivingPart = 8, 4
-	// mostPercentage of the memory of the process may be in use while requests arrive.
-	mostPercentage = 80
+	// While more than mostPercentage of the memory of the process is in use, most arriving requests end, above allPercentage all.
+	mostPercentage, allPercentage = 60, 80
 	// endInterval is how long requests that are ended need to free their memory.
 	endInterval = 20 * time.Millisecond
 	// maxWait limits how long a frame waits for the share of arriving requests, frameWait how long it then waits for the budget.
@@ -132,13 +132,17 @@ func (p *bufferPool) begin(bytes int64) {
 // watch ends requests while they exceed their share, or while the process has little memory: nobody counts small frames. It runs as long as requests
 // arrive.
 func (p *bufferPool) watch() {
-	for crowded := false; p.requests.Used() > 0; time.Sleep(endInterval) {
-		before := crowded
-		if crowded = p.isCrowded(); crowded || p.requests.Use(0) {
-			p.budget.EndMost(crowded && before)
+	var collecting atomic.Bool
+	for ; p.requests.Used() > 0; time.Sleep(endInterval) {
+		live := liveHeap()
+		if live > p.most || p.requests.Use(0) {
+			p.budget.EndMost(live > p.all)
 		}
-		if crowded {
-			runtime.GC()
+		if live > p.most && collecting.CompareAndSwap(false, true) {
+			go func() {
+				runtime.GC()
+				collecting.Store(false)
+			}()
 		}
 	}
 	p.watched.Store(false)
@@ -147,11 +151,11 @@ func (p *bufferPool) watch() {
 	}
 }
 
-// isCrowded reports whether too much of the heap was in use at the last garbage collection.
-func (p *bufferPool) isCrowded() bool {
+// liveHeap returns how many bytes of the heap were in use at the last garbage collection.
+func liveHeap() int64 {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	return int64(live[0].Value.Uint64()) > p.most // #nosec G115 -- A heap has less than 1<<63 bytes.
+	return int64(live[0].Value.Uint64()) // #nosec G115 -- A heap has less than 1<<63 bytes.
 }
 
 // Put puts a buffer of [bufferPool.Get] back.

@@ -104,6 +104,8 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, payloads 
 	samples, err = payloads.deliverChanged(ctx)
 	if err == nil || isAboutContent(err) {
 		t.commit()
+	} else {
+		t.discard() // Its memory may be what the next consumer needs.
 	}
 	return samples, "", err
 }

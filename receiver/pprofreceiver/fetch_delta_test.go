@@ -116,7 +116,12 @@ func TestScrapeDelta(t *testing.T) {
 	r.sink.set(func(context.Context) error { return errors.New("full") })
 	counters.add(1, 17)
 	happened += 17
+	before, _ := r.receiver.intake.budget.Used()
 	r.waitOutcome(t, "consumer_unavailable", 1)
+	require.Eventually(t, func() bool {
+		used, _ := r.receiver.intake.budget.Used()
+		return used <= before
+	}, time.Minute, time.Millisecond, "the counters that were not handed on take no memory")
 	r.sink.set(nil)
 	grow(1, 19)
 

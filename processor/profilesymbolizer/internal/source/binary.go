@@ -37,10 +37,15 @@ const (
 	minDigits = 8
 	maxDigits = 128
 	maxGoID   = 256
+	// maxPath is PATH_MAX of Linux. No file has a longer path.
+	maxPath = 4096
 )
 
-// Normalize returns the binary with its id in one form, and reports whether the id is valid.
+// Normalize returns the binary with its id in one form and without a path that no file has, and reports whether the id is valid.
 func (b Binary) Normalize() (Binary, bool) {
+	if len(b.Path) > maxPath {
+		b.Path = ""
+	}
 	switch b.Kind {
 	case GNU, HTLHash:
 		b.ID = strings.ToLower(b.ID)

@@ -203,6 +203,7 @@ func (s *Store) work(ctx context.Context) {
 func (s *Store) finish(e *entry, handle *Handle, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	e.binary = e.binary.identity() // The path is not needed any more.
 	switch {
 	case handle != nil:
 		if e.result = Found; err != nil {

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -195,6 +196,21 @@ func TestInvalidIDs(t *testing.T) {
 	b, ok := Binary{Kind: GNU, ID: "AABBCCDD"}.Normalize()
 	assert.True(t, ok)
 	assert.Equal(t, "aabbccdd", b.ID)
+
+	b, ok = Binary{Kind: GNU, ID: idA, Path: "/" + strings.Repeat("x", maxPath)}.Normalize()
+	assert.True(t, ok)
+	assert.Empty(t, b.Path, "no file has such a path")
+}
+
+// TestPathsAreForgotten: a store keeps the identity of a binary that it does not find, but not its path.
+func TestPathsAreForgotten(t *testing.T) {
+	s := newStore(t, settings(t.TempDir(), Directories{t.TempDir()}))
+	b := Binary{Kind: GNU, ID: idA, Path: "/usr/bin/program"}
+	_, result := get(t, s, b)
+	assert.Equal(t, Missing, result)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	assert.Equal(t, b.identity(), s.entries[b.identity()].Value.(*entry).binary)
 }
 
 // An index in the cache serves another process. A damaged one is made anew. Old ones make room.
