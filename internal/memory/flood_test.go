@@ -46,7 +46,7 @@ func TestFlood(t *testing.T) {
 						})
 					}
 					time.Sleep(2 * time.Second)
-					for range 8 {
+					for range 4 {
 						begin := time.Now()
 						for !receive(t.Context(), b, size, func() {}) && time.Since(begin) < 10*time.Second {
 							time.Sleep(250 * time.Millisecond)
