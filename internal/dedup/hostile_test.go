@@ -5,6 +5,7 @@ package dedup_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -173,6 +174,36 @@ func TestDeepTextIsLeftAlone(t *testing.T) {
 	assert.Equal(t, 1, stats.MendedTexts)
 	list, _ := after.ResourceProfiles().At(0).Resource().Attributes().Get("list")
 	assert.Equal(t, "a\ufffd", list.Slice().At(0).Str())
+}
+
+// TestPartsThatRepeat: a message of a thousand resources with the same entries is split only if the parts have 32 MiB of entries at most. It
+// fails early.
+func TestPartsThatRepeat(t *testing.T) {
+	split := func(text, resources int) (parts int, err error) {
+		pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
+		pd.Dictionary().StringTable().SetAt(3, strings.Repeat("m", text))
+		groups := []int{0}
+		for i := 1; i < resources; i++ {
+			pd.ResourceProfiles().At(0).CopyTo(pd.ResourceProfiles().AppendEmpty())
+			groups = append(groups, i)
+		}
+		err = dedup.SplitResources(pd, groups, resources, func(int, pprofile.Profiles) bool {
+			parts++
+			return true
+		})
+		return parts, err
+	}
+	parts, err := split(32000, 1000)
+	require.NoError(t, err)
+	assert.Equal(t, 1000, parts)
+	parts, err = split(6<<20, 6)
+	require.NoError(t, err, "six times the entries of the message")
+	assert.Equal(t, 6, parts)
+	for _, large := range [][2]int{{34000, 1000}, {6 << 20, 7}} {
+		parts, err = split(large[0], large[1])
+		require.ErrorContains(t, err, "parts repeat dictionary entries and need more than")
+		assert.Zero(t, parts)
+	}
 }
 
 // TestPartsOfDeepValues: SplitResources handles a message that Deduplicate has not checked.

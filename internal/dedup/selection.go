@@ -4,7 +4,6 @@
 package dedup
 
 import (
-	"fmt"
 	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -140,11 +139,4 @@ func (s *selection) write(d pprofile.ProfilesDictionary) {
 		dictionary.CopyEntries(d, s.source, t, entries)
 		s.rename.Entries(d, t, 1, len(entries)+1, nil)
 	}
-}
-
-func (s *selection) fault() error {
-	if s.err == nil {
-		return nil
-	}
-	return fmt.Errorf("cannot split a message: %w", s.err)
 }

@@ -115,7 +115,7 @@ func (b *Budget) limitOf(r *Reservation, bytes int64) int64 {
 // await reserves more bytes for r.
 func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 	b.mu.Lock()
-	if needed, limit := r.bytes+more, b.limitOf(r, r.bytes+more); needed > limit {
+	if needed, limit := r.held()+more, b.limitOf(r, r.held()+more); needed > limit {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}

@@ -373,7 +373,7 @@ func TestWork(t *testing.T) {
 		results := make([]error, len(messages))
 		for i, message := range messages {
 			group.Go(func() {
-				work := message.Work()
+				work := message.Work(0)
 				results[i] = work.Grow(t.Context(), 150)
 				time.Sleep(time.Second)
 				work.Release()
@@ -389,6 +389,30 @@ func TestWork(t *testing.T) {
 		used, _ := b.Used()
 		assert.Zero(t, used)
 	})
+}
+
+// TestWorkWithBytesOfTheMessage: a part of a message begins with bytes of the message, and needs the rest beside it. They return to the message
+// unless that is gone.
+func TestWorkWithBytesOfTheMessage(t *testing.T) {
+	b := New(800, time.Millisecond)
+	used := func() int64 {
+		bytes, _ := b.Used()
+		return bytes
+	}
+	message := must.Get(b.Reserve(t.Context(), 400))(t)
+	part := message.Work(300)
+	assert.Equal(t, []int64{100, 300, 400}, []int64{message.Bytes(), part.Bytes(), used()})
+	require.NoError(t, part.Grow(t.Context(), 500))
+	require.ErrorIs(t, part.Grow(t.Context(), 650), ErrTooLarge, "beside the 100 of the message, above the 700 of a large request")
+	part.Release()
+	assert.Equal(t, []int64{400, 400}, []int64{message.Bytes(), used()})
+
+	queued := message.Work(1000)
+	assert.Equal(t, int64(400), queued.Bytes())
+	message.Release()
+	assert.Equal(t, int64(400), used())
+	queued.Release()
+	assert.Zero(t, used())
 }
 
 func TestProcessMemory(t *testing.T) {

@@ -5,13 +5,17 @@ package memory
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
 	"runtime"
 	"weak"
 
+	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 )
 
 // MessageFactor is the reservation of a message as a multiple of its size in memory: for itself, and for one copy that joining,
@@ -50,6 +54,29 @@ func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Con
 		return ctx, nil, err
 	}
 	return NewContext(ctx, r), r, nil
+}
+
+// Parts is the consumer of the parts that a message is split into. Each has a reservation of its own, since a queue may hold it when
+// the message is gone. Meanwhile the message keeps so many bytes, for what is left of it.
+type Parts struct {
+	xconsumer.Profiles
+
+	Kept int64
+}
+
+// ConsumeProfiles passes a part of the message of ctx on. The error is that of [Reservation.Grow] or of the next consumer; one that wraps
+// [ErrTooLarge] is permanent.
+func (p Parts) ConsumeProfiles(ctx context.Context, part pprofile.Profiles) error {
+	message, needed := FromContext(ctx), MessageFactor*dictionary.MessageMemory(part)
+	own := message.Work(min(needed, message.Bytes()-p.Kept))
+	defer own.Release()
+	switch err := own.Grow(ctx, needed); {
+	case errors.Is(err, ErrTooLarge):
+		return otlpstatus.BadRequest("cannot hold a part of the message: %w", err)
+	case err != nil:
+		return fmt.Errorf("cannot hold a part of the message: %w", err)
+	}
+	return p.Profiles.ConsumeProfiles(NewContext(ctx, own), part)
 }
 
 // HandOver gives a message its reservation until the garbage collector frees the message. It is for a message that reaches its

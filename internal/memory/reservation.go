@@ -18,6 +18,8 @@ type Reservation struct {
 	order time.Duration
 	// message is the reservation of the message beside which this one is for work, or nil.
 	message *Reservation
+	// lent is the number of bytes that came from message.
+	lent int64
 
 	// The lock of the budget guards the fields below.
 
@@ -53,13 +55,6 @@ func (r *Reservation) Grow(ctx context.Context, total int64) error {
 		return nil
 	}
 	return r.budget.await(ctx, r, more)
-}
-
-// Limit returns the most that r can ever have, if it needs this many bytes in all.
-func (r *Reservation) Limit(total int64) (limit int64) {
-	limit = total
-	r.locked(func() { limit = r.budget.limitOf(r, total) })
-	return limit
 }
 
 // Meter returns a meter of work that uses this many bytes of the reservation already. It grows the reservation. The work ends with ctx.
@@ -109,10 +104,13 @@ func (r *Reservation) Split(bytes int64) (part *Reservation) {
 	return part
 }
 
-// Work returns a new reservation without any bytes, for work on the message that r is for. The caller must release it, before r.
-func (r *Reservation) Work() (work *Reservation) {
+// Work returns a new reservation for work on the message that r is for, or for a part of it. It needs its bytes beside those of r, but
+// begins with at most so many of them. They return to r at the end, if r is still held. The caller must release it.
+func (r *Reservation) Work(bytes int64) (work *Reservation) {
 	r.locked(func() {
-		work = &Reservation{budget: r.budget, order: r.order, message: r, accepted: r.accepted, holders: 1}
+		lent := max(min(bytes, r.bytes), 0)
+		r.bytes -= lent
+		work = &Reservation{budget: r.budget, order: r.order, message: r, lent: lent, accepted: r.accepted, bytes: lent, holders: 1}
 	})
 	return work
 }
@@ -162,8 +160,13 @@ func (r *Reservation) Retain() *Reservation {
 // Release ends the use by one holder. The last one gives all bytes back.
 func (r *Reservation) Release() {
 	r.locked(func() {
-		if r.holders--; r.holders <= 0 {
-			r.shrink(0)
+		if r.holders--; r.holders > 0 {
+			return
 		}
+		if r.message != nil && r.message.holders > 0 {
+			back := min(r.lent, r.bytes)
+			r.bytes, r.message.bytes = r.bytes-back, r.message.bytes+back
+		}
+		r.shrink(0)
 	})
 }

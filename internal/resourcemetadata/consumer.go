@@ -21,11 +21,13 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 )
 
-// maxParts limits how many parts a message is split into. Each part has a copy of the dictionary entries that it needs. So this
-// limits the memory that one message can need.
+// maxParts limits how many parts a message is split into.
 const maxParts = 1000
 
 // metadataConsumer copies resource attributes to the client metadata. It splits messages whose resources have different values.
@@ -57,15 +59,19 @@ func (c *metadataConsumer) ConsumeProfiles(ctx context.Context, pd pprofile.Prof
 	case len(values) == 1:
 		return c.next.ConsumeProfiles(c.withMetadata(ctx, values[0]), pd)
 	case len(values) > maxParts:
-		return consumererror.NewPermanent(fmt.Errorf(
-			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", c.keys, len(values), maxParts))
+		return otlpstatus.BadRequest(
+			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", c.keys, len(values), maxParts)
 	}
 	d := delivery{parts: len(values)}
+	next := memory.Parts{Profiles: c.next, Kept: int64(dictionary.MemoryOf(pd.Dictionary()))}
 	err := dedup.SplitResources(pd, groups, len(values), func(i int, part pprofile.Profiles) bool {
-		return d.add(c.next.ConsumeProfiles(c.withMetadata(ctx, values[i]), part))
+		if ctx.Err() != nil {
+			return d.add(fmt.Errorf("cannot deliver the rest of a message: %w", context.Cause(ctx)))
+		}
+		return d.add(next.ConsumeProfiles(c.withMetadata(ctx, values[i]), part))
 	})
 	if err != nil {
-		return consumererror.NewPermanent(err)
+		return otlpstatus.BadRequest("cannot split a message by %q: %w", c.keys, err)
 	}
 	return d.err()
 }

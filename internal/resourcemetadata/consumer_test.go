@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,9 +22,14 @@ import (
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
@@ -214,6 +220,55 @@ func TestTooManyValues(t *testing.T) {
 	err := Wrap(&recorder{}, []string{"service.name"}).ConsumeProfiles(t.Context(), message(append(services, "one more")...))
 	require.ErrorContains(t, err, "1001 different values, at most 1000 are allowed")
 	assert.True(t, consumererror.IsPermanent(err))
+	assert.Equal(t, codes.InvalidArgument, status.Code(errors.Unwrap(err)))
+}
+
+// TestPartsHaveReservations: each part has a reservation of its own for its size and a copy, beside what is left of the message. The first
+// parts take the bytes of the message.
+func TestPartsHaveReservations(t *testing.T) {
+	budget := memory.New(1<<20, time.Second)
+	pd := message("a", "b", "c")
+	left := int64(dictionary.MemoryOf(pd.Dictionary()))
+	request := must.Get(budget.Reserve(t.Context(), memory.MessageFactor*dictionary.MessageMemory(pd)))(t)
+	all, parts := request.Bytes(), 0
+	next := xconsumerFunc(func(ctx context.Context, part pprofile.Profiles) error {
+		parts++
+		needed := memory.MessageFactor * dictionary.MessageMemory(part)
+		assert.Equal(t, needed, memory.FromContext(ctx).Bytes())
+		assert.GreaterOrEqual(t, request.Bytes(), left)
+		used, _ := budget.Used()
+		assert.Equal(t, max(all, left+needed), used)
+		return nil
+	})
+	require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(memory.NewContext(t.Context(), request), pd))
+	assert.Equal(t, 3, parts)
+	assert.Equal(t, all, request.Bytes())
+	request.Release()
+}
+
+// TestSenderLeavesBetweenParts: the rest of a message is not split.
+func TestSenderLeavesBetweenParts(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	parts := 0
+	next := xconsumerFunc(func(context.Context, pprofile.Profiles) error {
+		parts++
+		leave()
+		return nil
+	})
+	err := Wrap(next, []string{"service.name"}).ConsumeProfiles(ctx, message("a", "b", "c"))
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "1 of 3 parts of the message were accepted")
+	assert.False(t, consumererror.IsPermanent(err))
+	assert.Equal(t, 1, parts)
+}
+
+// xconsumerFunc is a next consumer.
+type xconsumerFunc func(ctx context.Context, pd pprofile.Profiles) error
+
+func (xconsumerFunc) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
+
+func (f xconsumerFunc) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	return f(ctx, pd)
 }
 
 // TestNothingIsLost splits random messages and checks that their parts together are equal to the message.

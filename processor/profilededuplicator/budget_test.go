@@ -88,6 +88,26 @@ func TestJoinedIsReservedAsOne(t *testing.T) {
 	})
 }
 
+// TestPartsAreReserved: each part of a batch has a reservation of its own, which the next component can retain: all parts together can need
+// more than the batch.
+func TestPartsAreReserved(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		next := &sink{retains: true}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 1 }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3, 4, 5, 6, 7)))
+		pass(time.Minute)
+		require.Len(t, next.taken(), 7)
+		needed := int64(0)
+		for _, part := range next.taken() {
+			needed += memory.MessageFactor * dictionary.MessageMemory(part)
+		}
+		assert.Equal(t, needed, f.used())
+		for _, ctx := range next.contexts() {
+			memory.FromContext(ctx).Release()
+		}
+	})
+}
+
 func TestBudgetIsExhausted(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))

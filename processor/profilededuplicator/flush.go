@@ -72,6 +72,7 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	<-b.slots
 	defer pref.UnrefProfiles(whole.profiles)
 
+	deliverer := b.deliverer
 	samples, bytes := 0, 0
 	var lost []lostPart
 	send := func(part dedup.Part, c content) {
@@ -83,13 +84,13 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 		if c.profiles == 0 {
 			return
 		}
-		if err := b.deliver(ctx, part.Profiles, c); err != nil {
+		if err := b.deliver(ctx, &deliverer, part.Profiles, c); err != nil {
 			lost = append(lost, lostPart{part.First, part.Last, err})
 		}
 	}
 	held, all := dictionary.MessageMemory(whole.profiles), contentOf(whole.profiles)
 	copies := int64(0)
-	if b.deliverer.copies() {
+	if deliverer.copies() {
 		copies = 1
 	}
 	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
@@ -98,6 +99,7 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 		send(dedup.Part{Profiles: whole.profiles, Last: max(all.profiles-1, 0)}, all)
 	} else {
 		due.reservation.Shrink((memory.MessageFactor + copies) * held)
+		deliverer.next = memory.Parts{Profiles: deliverer.next, Kept: (1 + copies) * held}
 		dedup.Split(whole.profiles, limits, func(part dedup.Part) {
 			send(part, contentOf(part.Profiles))
 		})
@@ -122,8 +124,8 @@ func (b *batching) oversized(ctx context.Context, bytes int) {
 }
 
 // deliver passes a message to the next consumer. If the senders do not wait for the result, it logs and counts a loss.
-func (b *batching) deliver(ctx context.Context, pd pprofile.Profiles, c content) error {
-	lost := b.deliverer.deliver(ctx, pd)
+func (b *batching) deliver(ctx context.Context, deliverer *deliverer, pd pprofile.Profiles, c content) error {
+	lost := deliverer.deliver(ctx, pd)
 	if lost == nil {
 		b.telemetry.outgoing(ctx, c)
 		return nil

@@ -87,6 +87,8 @@ func clone(pd pprofile.Profiles) pprofile.Profiles {
 // sink is a next consumer. Safe for concurrent use.
 type sink struct {
 	mutates bool
+	// retains reports whether it retains the reservation of each message.
+	retains bool
 	// answer returns the error for each call, counted from 1. If it is nil, all calls succeed.
 	answer func(call int, pd pprofile.Profiles) error
 
@@ -118,6 +120,9 @@ func (s *sink) keep(ctx context.Context, pd pprofile.Profiles) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept = append(s.kept, clone(pd))
+	if s.retains {
+		memory.FromContext(ctx).Retain()
+	}
 	s.under = append(s.under, ctx)
 }
 

@@ -222,14 +222,32 @@ func otlpSizes() []body {
 			return join(resourceOf(repeat(one, 20)), dictionaryOf())
 		}),
 		otlp("otlp-many-services", profilesPath, func() content {
-			samples := samplesOf(1).plain()
-			return join(counting(100_000, func(to []byte, i int) []byte {
-				name := appendField(nil, 1, strconv.AppendInt([]byte("hostile"), int64(i), 10))
-				attribute := appendField(appendField(nil, 1, []byte("service.name")), 2, name)
-				resource := appendField(nil, 1, appendField(nil, 1, attribute))
-				profile := appendField(nil, 2, append([]byte{0x0a, 4, 8, 1, 0x10, 2}, samples...))
-				return appendField(to, 1, appendField(resource, 2, profile))
-			}), dictionaryOf(attributesOf(1), field(stackTable, indices(10))))
+			return join(services(100_000), dictionaryOf(attributesOf(1), field(stackTable, indices(10))))
 		}),
+		otlp("otlp-20-services-of-one-stack", profilesPath, func() content { return join(services(20), deepDictionary(60_000)) }),
+		otlp("otlp-1000-services-of-one-stack", profilesPath, func() content { return join(services(1000), deepDictionary(60_000)) }),
 	}
+}
+
+// services are resources of different services, each with a profile of one sample of stack 1.
+func services(times int) content {
+	samples := samplesOf(1).plain()
+	return counting(times, func(to []byte, i int) []byte {
+		name := appendField(nil, 1, strconv.AppendInt([]byte("hostile"), int64(i), 10))
+		attribute := appendField(appendField(nil, 1, []byte("service.name")), 2, name)
+		resource := appendField(nil, 1, appendField(nil, 1, attribute))
+		profile := appendField(nil, 2, append([]byte{0x0a, 4, 8, 1, 0x10, 2}, samples...))
+		return appendField(to, 1, appendField(resource, 2, profile))
+	})
+}
+
+// deepDictionary is a dictionary whose stack 1 has so many different functions.
+func deepDictionary(depth int) content {
+	names := counting(depth, func(to []byte, i int) []byte { return appendField(to, 5, strconv.AppendInt(nil, int64(i), 36)) })
+	functions := counting(depth, func(to []byte, i int) []byte { return appendField(to, 3, appendNumber(nil, 1, uint64(i+4))) })
+	locations := counting(depth, func(to []byte, i int) []byte {
+		return appendField(to, 2, appendField(nil, 3, appendNumber(nil, 1, uint64(i+2))))
+	})
+	stack := counting(depth, func(to []byte, i int) []byte { return protowire.AppendVarint(to, uint64(i+2)) })
+	return dictionaryOf(attributesOf(1), names, functions, locations, field(stackTable, field(1, stack)))
 }

@@ -34,7 +34,8 @@ func startBroker(t *testing.T, address string) {
 	require.NoError(t, err)
 	port, err := strconv.Atoi(text)
 	require.NoError(t, err)
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(port), kfake.SeedTopics(partitions, "otlp_profiles"))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(port), kfake.SeedTopics(partitions, "otlp_profiles"),
+		kfake.BrokerConfigs(map[string]string{"message.max.bytes": "22000000"})) // as config/kafka-front.yaml has it
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
 }

@@ -139,8 +139,8 @@ func TestQueueIsFull(t *testing.T) {
 	shutdown(t, e, budget)
 }
 
-// TestPartsInAQueue: the parts of a message that was split share its reservation. It counts once in the queue, until the last one was
-// exported.
+// TestPartsInAQueue: each part of a message that was split counts in the queue, and has its memory until it was exported. The parts may have
+// more than the message.
 func TestPartsInAQueue(t *testing.T) {
 	const size = 1 << 20
 	var end sync.WaitGroup
@@ -155,13 +155,17 @@ func TestPartsInAQueue(t *testing.T) {
 	})
 	whole := must.Get(budget.Reserve(t.Context(), 8*size))(t)
 	ctx := memory.NewContext(t.Context(), whole)
-	for range 5 {
-		require.NoError(t, e.ConsumeProfiles(ctx, message(size)))
+	parts := memory.Parts{Profiles: e, Kept: size}
+	accepted := 0
+	var err error
+	for ; err == nil && accepted < 100; accepted++ {
+		err = parts.ConsumeProfiles(ctx, message(size))
 	}
+	require.ErrorContains(t, err, "sending_queue is full")
+	assert.InDelta(t, 8, accepted, 1, "a quarter of the budget, 2 MiB each")
+	assert.Equal(t, int64(size), whole.Bytes(), "what is left of the message")
 	whole.Release()
-	require.NoError(t, e.ConsumeProfiles(t.Context(), message(2*size)), "14 MiB are for large requests")
-	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), message(2*size)), "sending_queue is full")
-	assert.GreaterOrEqual(t, used(budget), int64(8*size))
+	assert.GreaterOrEqual(t, used(budget), int64(14*size))
 	end.Done()
 	shutdown(t, e, budget)
 }

@@ -38,7 +38,6 @@ type Progress struct {
 	pd       pprofile.Profiles
 	handled  map[Position]struct{}
 	refusals []*Refusal
-	message  *memory.Reservation
 	// working is the memory of the work, beside the message.
 	working *memory.Reservation
 }
@@ -46,7 +45,7 @@ type Progress struct {
 // Begin begins the work on the request of ctx. The caller must call Release.
 func Begin(ctx context.Context, pd pprofile.Profiles) *Progress {
 	message := memory.FromContext(ctx)
-	return &Progress{pd: pd, handled: map[Position]struct{}{}, message: message, working: message.Work()}
+	return &Progress{pd: pd, handled: map[Position]struct{}{}, working: message.Work(0)}
 }
 
 // Part returns a function that reserves the memory of one part of the work on the request, beside the message: for the tables of the
@@ -55,13 +54,7 @@ func Begin(ctx context.Context, pd pprofile.Profiles) *Progress {
 func (p *Progress) Part(ctx context.Context) func(bytes int64) error {
 	part := int64(0)
 	return func(bytes int64) error {
-		working := p.working.Bytes() - part + bytes
-		total := p.message.Bytes() + working
-		if limit := p.message.Limit(total); total > limit {
-			return fmt.Errorf("%w: %w: the message and the work on it need %d bytes, a request may have %d",
-				pprof.ErrTooLarge, memory.ErrTooLarge, total, limit)
-		}
-		err := p.working.Resize(ctx, working)
+		err := p.working.Resize(ctx, p.working.Bytes()-part+bytes)
 		if err == nil {
 			part = bytes
 		} else if errors.Is(err, memory.ErrTooLarge) {
