@@ -195,10 +195,8 @@ func (a *Arrival) stalled(now time.Time) bool {
 	return progressed != 0 && (now.Sub(time.Unix(0, progressed)) >= stallTime || now.Sub(a.began) >= maxArrivalTime)
 }
 
-// endStalled ends arrivals that have stalled, oldest first, until what they hold is enough for those that wait.
+// endStalled ends arrivals that have stalled, oldest first, until what they hold is enough for those that wait. The caller holds the lock.
 func (b *Budget) endStalled() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	limit, missing := b.size, b.used
 	for _, w := range b.waiters {
 		limit = min(limit, b.limitOf(w.Reservation, w.bytes+w.more))

@@ -123,6 +123,7 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 	i, _ := slices.BinarySearchFunc(b.waiters, w, b.compareWaiters)
 	b.waiters = slices.Insert(b.waiters, i, w)
 	b.serve()
+	b.limitWaiters()
 	b.mu.Unlock()
 	select {
 	case err := <-w.done:
@@ -132,10 +133,10 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 	}
 }
 
-// pressureInterval is how often a waiting request looks for arrivals that have stalled, but at least once.
+// pressureInterval is how often the first waiter frees memory, but at least once.
 const pressureInterval = 25 * time.Millisecond
 
-// block waits for the bytes of w. Meanwhile it ends arrivals that have stalled.
+// block waits for the bytes of w.
 func (b *Budget) block(ctx context.Context, w *waiter) error {
 	timeout := time.NewTimer(b.wait)
 	defer timeout.Stop()
@@ -146,8 +147,7 @@ func (b *Budget) block(ctx context.Context, w *waiter) error {
 		case err := <-w.done:
 			return err
 		case <-pressure.C:
-			b.endStalled()
-			b.makeRoom(w)
+			b.relieve(w)
 		case <-timeout.C:
 			return b.giveUp(w, fmt.Errorf("%w: %d bytes did not become free within %s, the budget has %d",
 				ErrExhausted, w.more, b.wait, b.size))

@@ -415,6 +415,36 @@ func TestWorkWithBytesOfTheMessage(t *testing.T) {
 	assert.Zero(t, used())
 }
 
+// TestManyWait: of the requests that have nothing yet, the last is refused at once if very many wait. Work that has begun may wait.
+func TestManyWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1<<20, time.Second)
+		begun := must.Get(b.Reserve(t.Context(), 1))(t)
+		others := b.Begin()
+		others.Add(1<<20 - 1)
+		var group sync.WaitGroup
+		served := atomic.Int64{}
+		for range maxWaiters {
+			group.Go(func() {
+				if r, err := b.Reserve(t.Context(), 1); assert.NoError(t, err) {
+					served.Add(1)
+					r.Release()
+				}
+			})
+		}
+		group.Go(func() { assert.NoError(t, begun.Grow(t.Context(), 2)) })
+		synctest.Wait()
+		before := time.Now()
+		_, err := b.Reserve(t.Context(), 1)
+		require.ErrorIs(t, err, ErrExhausted)
+		require.ErrorContains(t, err, "1000 other requests wait")
+		assert.Equal(t, before, time.Now())
+		others.Release()
+		group.Wait()
+		assert.EqualValues(t, maxWaiters, served.Load())
+	})
+}
+
 func TestProcessMemory(t *testing.T) {
 	assert.Greater(t, processMemory(), int64(64<<20))
 	assert.Equal(t, processMemory()/100*DefaultPercentage, PartOfProcess(DefaultPercentage))

@@ -78,6 +78,24 @@ func (b *Budget) serve() {
 	b.endDeadlock()
 }
 
+// maxWaiters is how many requests may wait that have nothing reserved: what each takes by itself, such as a stream of HTTP/2, counts nowhere.
+const maxWaiters = 1000
+
+// limitWaiters refuses the last of the requests that have nothing reserved if there are too many. The caller holds the lock.
+func (b *Budget) limitWaiters() {
+	waiting, last := 0, 0
+	for i, w := range b.waiters {
+		if w.held() == 0 && !w.accepted {
+			waiting, last = waiting+1, i
+		}
+	}
+	if waiting > maxWaiters {
+		w := b.waiters[last]
+		b.waiters = slices.Delete(b.waiters, last, last+1)
+		w.done <- fmt.Errorf("%w: %d other requests wait", ErrExhausted, maxWaiters)
+	}
+}
+
 // endDeadlock refuses waiters until those that are left hold at most half of what is used. So they cannot all wait for each other, and the
 // oldest gets its bytes. The caller holds the lock.
 func (b *Budget) endDeadlock() {
@@ -90,11 +108,16 @@ func (b *Budget) endDeadlock() {
 	b.refuseYoungest(held-b.used/2, 0)
 }
 
-// makeRoom refuses large waiters for an ordinary one that does not fit: what they hold may be in the part that is kept for ordinary ones.
-func (b *Budget) makeRoom(w *waiter) {
+// relieve frees memory if w is the first waiter: it ends arrivals that have stalled, and, if w is ordinary, refuses large waiters, since what
+// they hold may be in the part that is kept for ordinary ones.
+func (b *Budget) relieve(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.class(w) == 0 && slices.Contains(b.waiters, w) {
+	if len(b.waiters) == 0 || b.waiters[0] != w {
+		return
+	}
+	b.endStalled()
+	if b.class(w) == 0 {
 		b.refuseYoungest(b.used+w.more-b.size, b.ordinary())
 	}
 }

@@ -115,7 +115,11 @@ func (s *symbolizer) memory(ctx context.Context) (*meter.Meter, func(), error) {
 		if ctx.Err() != nil {
 			return fmt.Errorf("the index takes too long: %w", ctx.Err())
 		}
-		if err := reservation.Grow(ctx, total); err != nil {
+		err := reservation.Grow(ctx, total)
+		switch {
+		case errors.Is(err, memory.ErrTooLarge):
+			return fmt.Errorf("%w: its index: %w", source.ErrTooLarge, err)
+		case err != nil:
 			return fmt.Errorf("%w: %w", source.ErrBusy, err)
 		}
 		return nil

@@ -258,6 +258,8 @@ func TestIndexMemory(t *testing.T) {
 	work, release, err := s.memory(t.Context())
 	require.NoError(t, err)
 	assert.ErrorIs(t, work.Use(2000), source.ErrTooLarge)
+	cfg.MaxIndexMemory = 1 << 30
+	assert.ErrorIs(t, work.Use(2<<20), source.ErrTooLarge, "it exceeds the budget")
 	release()
 	used, _ := budget.Used()
 	assert.Zero(t, used)

@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"context"
+	"sync/atomic"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
@@ -23,6 +24,8 @@ type server struct {
 	// pprof is the format of the payloads.
 	pprof  payloadFormat
 	byPath map[string]*api
+	// drains is the number of refused bodies that are read.
+	drains atomic.Int64
 	// unknown answers requests to unknown paths.
 	unknown *api
 

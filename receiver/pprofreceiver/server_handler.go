@@ -187,20 +187,26 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err er
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) { // Otherwise reading has ended.
-		drain(w, r)
+		s.drain(w, r)
 	}
 	one.fail(w, r, f)
 }
 
-// drainedBytes limits how much of a refused body is read, and drainTime for how long: read_timeout can be much longer, or 0.
+// drainedBytes limits how much of a refused body is read, and drainTime for how long: read_timeout can be much longer, or 0. maxDrains limits how
+// many are read at a time: their memory counts nowhere.
 const (
 	drainedBytes = 2 << 20
 	drainTime    = 2 * time.Second
+	maxDrains    = 500
 )
 
 // drain reads the rest of a refused body: a client that is still writing when the connection closes may not get the answer.
 // Over HTTP/2 only the stream ends, but curl does not get the answer then either.
-func drain(w http.ResponseWriter, r *http.Request) {
+func (s *server) drain(w http.ResponseWriter, r *http.Request) {
+	defer s.drains.Add(-1)
+	if s.drains.Add(1) > maxDrains {
+		return
+	}
 	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) == nil {
 		_, _ = io.CopyN(io.Discard, r.Body, drainedBytes)
 	}

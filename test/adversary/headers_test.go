@@ -68,7 +68,7 @@ func shortFields(size int) string {
 }
 
 // manyStreams are streams of gRPC with the same field so many times, which costs a byte on the wire each time. They send no message.
-func manyStreams(fields int) string { return string(streams(fields, nil)) }
+func manyStreams(fields int) string { return string(streams(grpcFields, fields, nil)) }
 
 // served checks that others are served after an attack, by the listeners that have no honest client.
 func served(attack attack) attack {

@@ -17,12 +17,13 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// openStreams are streams of gRPC that never end, with no message, with a whole one, or with most of one in many small frames. gRPC does not take
-// the memory of a frame of at most 1024 bytes from its pool.
+// openStreams are streams of HTTP/2 that never end, with no message, with a whole one, or with most of one in many small frames. gRPC does not
+// take the memory of a frame of at most 1024 bytes from its pool.
 func openStreams() []body {
 	return []body{
-		{name: "open-streams-of-grpc", to: ownGRPC, alone: true, attack: served(keepOpen(4, nil))},
-		{name: "open-messages-of-grpc", to: ownGRPC, alone: true, attack: served(keepOpen(1, grpcMessage(false, openMessage())))},
+		{name: "open-streams-of-pprof", to: pprofServer, alone: true, attack: served(keepOpen(pprofServer, 4, streams(httpFields("/v1/pprof"), 0, nil)))},
+		{name: "open-streams-of-grpc", to: ownGRPC, alone: true, attack: served(keepOpen(ownGRPC, 4, streams(grpcFields, 0, nil)))},
+		{name: "open-messages-of-grpc", to: ownGRPC, alone: true, attack: served(keepOpen(ownGRPC, 1, streams(grpcFields, 0, grpcMessage(false, openMessage()))))},
 		{name: "small-frames-of-grpc", to: ownGRPC, alone: true, times: smallFrameSenders, attack: served(smallFrames(1024))},
 		{name: "smallest-frames-of-grpc", to: ownGRPC, alone: true, times: smallFrameSenders, attack: served(smallFrames(1))},
 	}
@@ -37,7 +38,7 @@ func openMessage() []byte { return field(2, filling(textField(5, "").plain(), 12
 
 // streams are a connection with as many streams as the configurations allow. Each has the same field so many times, and then sends a message,
 // unless it is nil.
-func streams(fields int, message []byte) []byte {
+func streams(header []hpack.HeaderField, fields int, message []byte) []byte {
 	var out, block bytes.Buffer
 	out.WriteString(http2.ClientPreface)
 	framer := http2.NewFramer(&out, nil)
@@ -45,7 +46,7 @@ func streams(fields int, message []byte) []byte {
 	_ = framer.WriteSettings() // All is written to memory.
 	for i := range uint32(64) {
 		block.Reset()
-		for _, field := range grpcFields {
+		for _, field := range header {
 			_ = encoder.WriteField(field)
 		}
 		for range fields {
@@ -59,10 +60,20 @@ func streams(fields int, message []byte) []byte {
 	return out.Bytes()
 }
 
-// keepOpen opens so many connections for each time, and all streams of each. They stay open until the process has ended.
-func keepOpen(connections int, message []byte) attack {
-	text := streams(0, message)
-	return connecting(connections, func(connection io.Writer) error {
+// httpFields are those of a request over HTTP.
+func httpFields(path string) []hpack.HeaderField {
+	return []hpack.HeaderField{
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":authority", Value: "a"},
+		{Name: ":path", Value: path},
+		{Name: "content-type", Value: "application/x-protobuf"},
+	}
+}
+
+// keepOpen opens so many connections for each time, with all of these streams. They stay open until the process has ended.
+func keepOpen(to listener, connections int, text []byte) attack {
+	return connecting(to, connections, func(connection io.Writer) error {
 		_, err := connection.Write(text)
 		return err
 	})
@@ -72,7 +83,7 @@ func keepOpen(connections int, message []byte) attack {
 func smallFrames(size int) attack {
 	const announced = 15 << 20
 	begin := halfStream(string(binary.BigEndian.AppendUint32([]byte{0}, announced)))
-	return connecting(1, func(connection io.Writer) error {
+	return connecting(ownGRPC, 1, func(connection io.Writer) error {
 		if _, err := io.WriteString(connection, begin); err != nil {
 			return err
 		}
@@ -88,14 +99,14 @@ func smallFrames(size int) attack {
 	})
 }
 
-// connecting opens so many connections for each time, and sends something on each.
-func connecting(connections int, send func(io.Writer) error) attack {
+// connecting opens so many connections to a listener for each time, and sends something on each.
+func connecting(to listener, connections int, send func(io.Writer) error) attack {
 	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
 		var answers tally
 		var senders sync.WaitGroup
 		for range connections * times {
 			senders.Go(func() {
-				connection, err := new(net.Dialer).DialContext(ctx, "tcp", p.listening(ownGRPC))
+				connection, err := new(net.Dialer).DialContext(ctx, "tcp", p.listening(to))
 				if err != nil {
 					answers.fault("cannot connect to a listener: %s", err)
 					return

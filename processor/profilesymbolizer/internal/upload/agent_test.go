@@ -63,6 +63,7 @@ func newTarget(t *testing.T, stall, most time.Duration) *target {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.MaxBytesHandler(handler, x.files.MaxFileBytes+room).ServeHTTP(w, r)
 	}))
+	server.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 2 * maxRequests}
 	server.Config.Protocols = &http.Protocols{}
 	server.Config.Protocols.SetHTTP1(true)
 	server.Config.Protocols.SetUnencryptedHTTP2(true)

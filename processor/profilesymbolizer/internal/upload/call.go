@@ -42,7 +42,7 @@ func newMessages(r *http.Request) (messages, error) {
 		return messages{}, fmt.Errorf("%w: Content-Type %.64q is not supported, only %s over HTTP/2 is, and %s where Connect is", errEncoding,
 			r.Header.Get("Content-Type"), typeGRPC, typeProto)
 	}
-	return messages{bufio.NewReaderSize(r.Body, 32<<10)}, nil
+	return messages{bufio.NewReader(r.Body)}, nil
 }
 
 // next calls read with the next message. The error is errEnd if there is none.
@@ -133,6 +133,7 @@ func classOf(err error) class {
 		{source.ErrStored, class{"exists", 6, "already_exists", http.StatusConflict}},
 		{source.ErrInProgress, class{"busy", 9, "failed_precondition", http.StatusPreconditionFailed}},
 		{errNoFile, class{"missing", 9, "failed_precondition", http.StatusPreconditionFailed}},
+		{errRequests, class{"busy", 14, "unavailable", http.StatusServiceUnavailable}},
 		{source.ErrBusy, class{"busy", 14, "unavailable", http.StatusServiceUnavailable}},
 	} {
 		if errors.Is(err, known.err) {

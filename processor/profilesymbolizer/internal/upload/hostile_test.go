@@ -199,6 +199,26 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// Above the limit of requests in progress, one is refused at once and counted, and the others go on.
+func TestRequestsInProgress(t *testing.T) {
+	x := newTarget(t, time.Minute, time.Minute)
+	ctx, leave := context.WithCancel(t.Context())
+	for range maxRequests {
+		_, err := x.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, service+"Upload")
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool {
+		_, err := x.call(t, "ShouldInitiateUpload", message(1, idA))
+		return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "256 requests are in progress, which is the limit")
+	}, time.Minute, time.Millisecond)
+	assert.Equal(t, 1, x.counts()["busy"])
+	leave()
+	require.Eventually(t, func() bool {
+		_, err := x.call(t, "ShouldInitiateUpload", message(1, idA))
+		return err == nil
+	}, time.Minute, time.Millisecond)
+}
+
 // An agent that asks while another one sends the binary is told what it knows as a reason to ask again.
 func TestInProgress(t *testing.T) {
 	x := newTarget(t, time.Minute, time.Minute)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -23,7 +24,11 @@ var (
 	errEnd        = fmt.Errorf("%w: there is no message", errIncomplete)
 	errEncoding   = errors.New("the encoding is refused")
 	errNoFile     = errors.New("no file of this build_id was uploaded")
+	errRequests   = fmt.Errorf("%d requests are in progress, which is the limit", maxRequests)
 )
+
+// maxRequests is how many requests may be in progress: a connection over HTTP/2 can begin many that take memory and send nothing.
+const maxRequests = 256
 
 const (
 	// Stored is the result of an upload that has succeeded.
@@ -43,12 +48,15 @@ const (
 type server struct {
 	files  *source.Uploads
 	report func(result string, err error)
+	// requests is the number of those in progress.
+	requests atomic.Int64
 }
 
-// Handler serves both APIs. A request that does not go on arriving for stall, or takes longer than most, ends. report gets the result of
+// Handler serves both APIs. A request that does not go on arriving for stall, or takes longer than most, ends. One above maxRequests
+// is refused. report gets the result of
 // each upload and of each call that is refused.
 func Handler(files *source.Uploads, stall, most time.Duration, report func(result string, err error)) http.Handler {
-	s := &server{files, report}
+	s := &server{files: files, report: report}
 	mux := http.NewServeMux()
 	mux.Handle(parca+"ShouldInitiateUpload", s.unary(s.shouldParca))
 	mux.Handle(parca+"InitiateUpload", s.unary(s.initiate))
@@ -58,6 +66,11 @@ func Handler(files *source.Uploads, stall, most time.Duration, report func(resul
 	mux.HandleFunc(pyroscope+"Upload/{id}", s.uploadPyroscope)
 	mux.Handle(pyroscope+"UploadFinished", s.unary(s.finished))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.requests.Add(-1)
+		if s.requests.Add(1) > maxRequests {
+			s.reply(w, r, nil, errRequests)
+			return
+		}
 		r.Body = &arriving{r.Body, http.NewResponseController(w), stall, time.Now().Add(most)}
 		mux.ServeHTTP(w, r)
 	})
