@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -120,8 +119,7 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}
 	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
-	i, _ := slices.BinarySearchFunc(b.waiters, w, b.compareWaiters)
-	b.waiters = slices.Insert(b.waiters, i, w)
+	b.insert(w)
 	b.serve()
 	b.limitWaiters()
 	b.mu.Unlock()
@@ -142,10 +140,13 @@ func (b *Budget) block(ctx context.Context, w *waiter) error {
 	defer timeout.Stop()
 	pressure := time.NewTicker(max(min(pressureInterval, b.wait/2), 1))
 	defer pressure.Stop()
+	overdue := time.After(b.wait * 3 / 4)
 	for {
 		select {
 		case err := <-w.done:
 			return err
+		case <-overdue:
+			b.prefer(w)
 		case <-pressure.C:
 			b.relieve(w)
 		case <-timeout.C:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestFlood: an ordinary request is served within 5 seconds while very many others come again and again, which need more than the budget together:
@@ -29,36 +30,92 @@ func TestFlood(t *testing.T) {
 			t.Run(fmt.Sprintf("%d of %d/%d", flood.senders, flood.size, size), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					b := New(budget, 2*time.Second)
-					ctx, stop := context.WithCancel(t.Context())
-					processors := make(chan struct{}, flood.processors)
-					var group sync.WaitGroup
-					for i := range flood.senders {
-						group.Go(func() {
-							time.Sleep(100 * time.Millisecond * time.Duration(i) / time.Duration(flood.senders))
-							for ctx.Err() == nil {
-								receive(ctx, b, flood.size, func() {
-									processors <- struct{}{}
-									time.Sleep(100 * time.Millisecond)
-									<-processors
-								})
-								time.Sleep(10 * time.Millisecond)
-							}
-						})
-					}
-					time.Sleep(2 * time.Second)
+					end := startFlood(t, b, flood.senders, flood.size, flood.processors)
 					for range 4 {
-						begin := time.Now()
-						for !receive(t.Context(), b, size, func() {}) && time.Since(begin) < 10*time.Second {
-							time.Sleep(250 * time.Millisecond)
-						}
-						assert.Less(t, time.Since(begin), 5*time.Second)
+						assert.Less(t, timeOf(t, b, size), 5*time.Second)
 						time.Sleep(100 * time.Millisecond)
 					}
-					stop()
-					group.Wait()
+					end()
 				})
 			})
 		}
+	}
+}
+
+// startFlood starts senders that come again and again, and lets them send for a while.
+func startFlood(t *testing.T, b *Budget, senders, size, processors int64) (end func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	working := make(chan struct{}, processors)
+	var group sync.WaitGroup
+	for i := range senders {
+		group.Go(func() {
+			time.Sleep(100 * time.Millisecond * time.Duration(i) / time.Duration(senders))
+			for ctx.Err() == nil {
+				receive(ctx, b, size, func() {
+					working <- struct{}{}
+					time.Sleep(100 * time.Millisecond)
+					<-working
+				})
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+	}
+	time.Sleep(2 * time.Second)
+	return func() {
+		stop()
+		group.Wait()
+	}
+}
+
+// timeOf returns how long a request takes that is sent until it is served, for 10 seconds at most.
+func timeOf(t *testing.T, b *Budget, size int64) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for !receive(t.Context(), b, size, func() {}) && time.Since(begin) < 10*time.Second {
+		time.Sleep(250 * time.Millisecond)
+	}
+	return time.Since(begin)
+}
+
+// TestFloodAndAccepted: large work on a message that was accepted gets its memory while very many ordinary requests come. Work that can never
+// have it does not keep them waiting.
+func TestFloodAndAccepted(t *testing.T) {
+	const budget = 640 << 20
+	for _, flood := range [][3]int64{{300, 20 << 20, 2}, {1500, small, 1500}} {
+		t.Run(fmt.Sprint(flood), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := New(budget, 2*time.Second)
+				message, queue := b.Begin(), b.Begin()
+				message.Accept()
+				queue.Accept()
+				require.NoError(t, message.Grow(t.Context(), 64<<20))
+				require.NoError(t, queue.Grow(t.Context(), 160<<20))
+				end := startFlood(t, b, flood[0], flood[1], flood[2])
+				for _, bytes := range []int64{22 << 20, 100 << 20, 150 << 20} {
+					work := message.Work(0)
+					assert.NoError(t, work.Grow(t.Context(), bytes))
+					work.Release()
+				}
+				var stuck sync.WaitGroup
+				ctx, stop := context.WithCancel(t.Context())
+				for range 4 {
+					stuck.Go(func() {
+						for ctx.Err() == nil {
+							work := message.Work(0)
+							assert.Error(t, work.Grow(ctx, 500<<20), "with the queue, that is too much")
+							time.Sleep(time.Second)
+						}
+					})
+				}
+				for range 4 {
+					assert.Less(t, timeOf(t, b, 1<<20), 5*time.Second)
+				}
+				stop()
+				stuck.Wait()
+				end()
+			})
+		})
 	}
 }
 

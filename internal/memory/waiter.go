@@ -18,6 +18,8 @@ type waiter struct {
 	more int64
 	// done gets nil when the bytes are reserved, or an error.
 	done chan error
+	// preferred reports whether it counts as ordinary, see [Budget.prefer].
+	preferred bool
 }
 
 // total is the number of bytes that it has then.
@@ -39,7 +41,7 @@ func (b *Budget) compareWaiters(x, y *waiter) int {
 // class is 0 for ordinary requests, 1 for large ones whose work has begun, and 2 for new ones.
 func (b *Budget) class(w *waiter) int {
 	switch {
-	case w.total() <= b.ordinary():
+	case w.preferred, w.total() <= b.ordinary():
 		return 0
 	case !w.isNew():
 		return 1
@@ -51,6 +53,27 @@ func (b *Budget) class(w *waiter) int {
 func (b *Budget) rank(w *waiter) time.Duration {
 	size := min(float64(w.total())/float64(b.ordinary()), 1)
 	return w.order + time.Duration(size*float64(b.wait*3/4))
+}
+
+// prefer lets an accepted waiter count as ordinary for the rest of its wait, so that it holds others back: its message would be lost in the end if
+// they took the memory all the time.
+func (b *Budget) prefer(w *waiter) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.Index(b.waiters, w)
+	if i < 0 || !w.accepted {
+		return
+	}
+	w.preferred = true
+	b.waiters = slices.Delete(b.waiters, i, i+1)
+	b.insert(w)
+	b.serve()
+}
+
+// insert adds a waiter in its order. The caller holds the lock.
+func (b *Budget) insert(w *waiter) {
+	i, _ := slices.BinarySearchFunc(b.waiters, w, b.compareWaiters)
+	b.waiters = slices.Insert(b.waiters, i, w)
 }
 
 // use adds bytes to those that are used, or subtracts them, and serves the waiters. The caller holds the lock.
