@@ -363,32 +363,39 @@ func TestAdd(t *testing.T) {
 
 // TestWork: if the work on messages waits for each other, that on the youngest fails at once, and that on the oldest gets its bytes.
 func TestWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(800, time.Hour)
-		var messages []*Reservation
-		for range 3 {
-			messages = append(messages, must.Get(b.Reserve(t.Context(), 220))(t))
-		}
-		var group sync.WaitGroup
-		results := make([]error, len(messages))
-		for i, message := range messages {
-			group.Go(func() {
-				work := message.Work(0)
-				results[i] = work.Grow(t.Context(), 150)
-				time.Sleep(time.Second)
-				work.Release()
-				message.Release()
-			})
-			synctest.Wait()
-		}
-		begin := time.Now()
-		group.Wait()
-		assert.NoError(t, results[0])
-		assert.ErrorIs(t, results[2], ErrExhausted)
-		assert.LessOrEqual(t, time.Since(begin), 3*time.Second)
-		used, _ := b.Used()
-		assert.Zero(t, used)
-	})
+	work := func(message *Reservation) *Reservation { return message.Work(0) }
+	onPart := func(message *Reservation) *Reservation { return message.Work(50).Work(0) }
+	for _, begin := range []func(*Reservation) *Reservation{work, onPart} {
+		synctest.Test(t, func(t *testing.T) {
+			b := New(800, time.Hour)
+			var messages []*Reservation
+			for range 3 {
+				messages = append(messages, must.Get(b.Reserve(t.Context(), 220))(t))
+			}
+			var group sync.WaitGroup
+			results := make([]error, len(messages))
+			for i, message := range messages {
+				group.Go(func() {
+					work := begin(message)
+					results[i] = work.Grow(t.Context(), 150)
+					time.Sleep(time.Second)
+					for r := work; r != nil; r = r.message {
+						r.Release()
+					}
+				})
+				synctest.Wait()
+			}
+			began := time.Now()
+			group.Wait()
+			assert.NoError(t, results[0])
+			assert.ErrorIs(t, results[2], ErrExhausted)
+			assert.LessOrEqual(t, time.Since(began), 3*time.Second)
+			used, _ := b.Used()
+			assert.Zero(t, used)
+			message := must.Get(b.Reserve(t.Context(), 600))(t)
+			assert.ErrorIs(t, begin(message).Grow(t.Context(), 150), ErrTooLarge, "beside the message")
+		})
+	}
 }
 
 // TestWorkWithBytesOfTheMessage: a part of a message begins with bytes of the message, and needs the rest beside it. They return to the message

@@ -69,8 +69,15 @@ type Parts struct {
 func (p Parts) ConsumeProfiles(ctx context.Context, part pprofile.Profiles) error {
 	message, needed := FromContext(ctx), MessageFactor*dictionary.MessageMemory(part)
 	own := message.Work(min(needed, message.Bytes()-p.Kept))
+	err := own.Grow(ctx, needed)
+	if errors.Is(err, ErrTooLarge) {
+		// The message was admitted, so its part is, with all that the message has.
+		own.Release()
+		own = message.Work(needed)
+		err = own.Grow(ctx, needed)
+	}
 	defer own.Release()
-	switch err := own.Grow(ctx, needed); {
+	switch {
 	case errors.Is(err, ErrTooLarge):
 		return otlpstatus.BadRequest("cannot hold a part of the message: %w", err)
 	case err != nil:

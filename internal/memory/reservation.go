@@ -129,10 +129,14 @@ func (r *Reservation) Accepted() (accepted bool) {
 
 // held returns the bytes that are not free before the work of r goes on. The caller holds the lock.
 func (r *Reservation) held() int64 {
-	if r.message != nil {
-		return r.bytes + r.message.bytes
+	held := r.bytes
+	for m := r.message; m != nil; m = m.message {
+		held += m.bytes
+		if m.accepted { // Then what it is a part of goes on without it.
+			break
+		}
 	}
-	return r.bytes
+	return held
 }
 
 // Join moves all bytes of another reservation of the same budget to this one, leaves the other empty, and returns this one. Without this

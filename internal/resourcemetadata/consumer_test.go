@@ -246,6 +246,23 @@ func TestPartsHaveReservations(t *testing.T) {
 	request.Release()
 }
 
+// TestPartsOfALargeMessage: a message that was admitted is passed on, also if a part does not fit into the budget beside the message.
+func TestPartsOfALargeMessage(t *testing.T) {
+	for _, percent := range []int64{50, 70, 87} {
+		pd := message("a", "b")
+		pd.Dictionary().StringTable().SetAt(3, strings.Repeat("shared", 10_000))
+		needed := memory.MessageFactor * dictionary.MessageMemory(pd)
+		budget := memory.New(needed*100/percent, time.Second)
+		request := must.Get(budget.Reserve(t.Context(), needed))(t)
+		next := &recorder{}
+		require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(memory.NewContext(t.Context(), request), pd))
+		assert.Equal(t, []string{"a", "b"}, next.services(), "%d %% of the budget", percent)
+		request.Release()
+		used, _ := budget.Used()
+		assert.Zero(t, used)
+	}
+}
+
 // TestSenderLeavesBetweenParts: the rest of a message is not split.
 func TestSenderLeavesBetweenParts(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())

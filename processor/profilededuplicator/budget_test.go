@@ -6,6 +6,7 @@ package profilededuplicator
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -106,6 +107,30 @@ func TestPartsAreReserved(t *testing.T) {
 			memory.FromContext(ctx).Release()
 		}
 	})
+}
+
+// TestPartsOfALargeMessage: what was accepted is passed on, also if a part does not fit into the budget beside the message.
+func TestPartsOfALargeMessage(t *testing.T) {
+	values := make([]int64, 3000)
+	for i := range values {
+		values[i] = int64(i + 1)
+	}
+	whole := memory.MessageFactor * dictionary.MessageMemory(upload("checkout", 1, values...))
+	for _, percent := range []int64{30, 60, 86} {
+		for _, samples := range []int{1000, 2500} {
+			synctest.Test(t, func(t *testing.T) {
+				next := &sink{mutates: true}
+				f := startWithin(t, whole*100/percent, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = samples }))
+				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, values...)))
+				pass(time.Minute)
+				got := 0
+				for _, part := range next.taken() {
+					got += part.SampleCount()
+				}
+				assert.Equal(t, 3000, got, "%d %% of the budget, %d samples", percent, samples)
+			})
+		}
+	}
 }
 
 func TestBudgetIsExhausted(t *testing.T) {

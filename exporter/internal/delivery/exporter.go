@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
@@ -79,6 +78,7 @@ type Settings struct {
 // NewExporter returns an exporter that uses exporterhelper for timeout, queue and retry.
 func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exporter, err error) {
 	e = &Exporter{consume: s.Consume, timeout: s.Timeout.Timeout, telemetry: s.Telemetry, drainTime: s.DrainTime}
+	e.queued.held = map[*memory.Reservation]held{}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	queue := s.Queue.Get()
 	e.direct = queue == nil
@@ -109,7 +109,7 @@ func (e *Exporter) Start(ctx context.Context, host component.Host) (err error) {
 	if e.budget, err = memory.Of(host); err != nil {
 		return err
 	}
-	e.queued.Limit(e.budget, e.budget.Size()/queuedPart)
+	e.queued.share.Limit(e.budget, e.budget.Size()/queuedPart)
 	return e.Profiles.Start(ctx, host)
 }
 
@@ -127,8 +127,8 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	if e.budget == nil {
 		return e.Profiles.ConsumeProfiles(ctx, pd) // It was not started, which exporterhelper reports.
 	}
-	if e.inMemory && !e.queued.Fits(reservation.Bytes()) {
-		most := e.queued.Most(reservation.Bytes())
+	if e.inMemory && !e.queued.fits(reservation) {
+		most := e.queued.share.Most(reservation.Bytes())
 		if reservation.Bytes() > most {
 			return e.exportNow(ctx, pd)
 		}
@@ -172,36 +172,22 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 	return consumererror.NewPermanent(err)
 }
 
-// export exports a request of exporterhelper.
+// export exports a request of exporterhelper. One from a queue on disk gets its reservation here: its sender has its answer.
 func (e *Exporter) export(ctx context.Context, r xexporterhelper.Request) error {
 	one := r.(*request)
-	if one.onDisk {
-		return e.exportFromDisk(ctx, one)
+	reservation := one.reservation
+	if reservation == nil {
+		reservation = e.budget.Begin()
+		defer reservation.Release()
+		reservation.Accept()
+		if err := reservation.Grow(ctx, memory.MessageFactor*dictionary.MessageMemory(one.profiles)); err != nil {
+			return e.refuse(ctx, one.profiles, fmt.Errorf("cannot hold a request: %w", err))
+		}
 	}
-	err := e.exportUntilDrained(memory.NewContext(ctx, one.reservation), one.profiles)
+	err := e.exportUntilDrained(memory.NewContext(ctx, reservation), one.profiles)
 	if e.direct && errors.Is(err, memory.ErrExhausted) {
 		return consumererror.NewPermanent(&givenBack{err})
 	}
-	return err
-}
-
-// exportFromDisk exports a request from a queue on disk, whose sender has its answer. It reserves its memory, also while it waits for its retry.
-func (e *Exporter) exportFromDisk(ctx context.Context, one *request) error {
-	if one.reservation == nil {
-		one.reservation = e.budget.Begin()
-		one.reservation.Accept()
-		// exporterhelper does not tell when it gives up.
-		runtime.SetFinalizer(one.reservation, (*memory.Reservation).Release)
-	}
-	message := dictionary.MessageMemory(one.profiles)
-	if err := one.reservation.Grow(ctx, memory.MessageFactor*message); err != nil {
-		return e.refuse(ctx, one.profiles, fmt.Errorf("cannot hold a request: %w", err))
-	}
-	err := e.exportUntilDrained(memory.NewContext(ctx, one.reservation), one.profiles)
-	if err == nil || consumererror.IsPermanent(err) {
-		message = 0
-	}
-	one.reservation.Shrink(message)
 	return err
 }
 

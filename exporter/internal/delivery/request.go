@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
@@ -17,13 +18,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
-// request is a message in exporterhelper, with its reservation. A message from a queue on disk has none before its first export.
+// request is a message in exporterhelper, with its reservation. A message from a queue on disk has none.
 type request struct {
 	profiles    pprofile.Profiles
-	onDisk      bool
 	reservation *memory.Reservation
-	// queued is what counts in a queue in memory. The reservation may change: other pipelines can have it, too.
-	queued int64
 }
 
 var _ xexporterhelper.RequestErrorHandler = (*request)(nil)
@@ -47,7 +45,7 @@ func (r *request) MergeSplit(
 // OnError returns the request to retry: the profiles in the error, or else all.
 func (r *request) OnError(err error) xexporterhelper.Request {
 	if rest, found := errors.AsType[xconsumererror.Profiles](err); found {
-		return &request{profiles: rest.Data(), onDisk: r.onDisk, reservation: r.reservation}
+		return &request{profiles: rest.Data(), reservation: r.reservation}
 	}
 	return r
 }
@@ -57,22 +55,55 @@ func (e *Exporter) queueSettings() xexporterhelper.QueueBatchSettings {
 	return xexporterhelper.QueueBatchSettings{Encoding: requestEncoding{}, ReferenceCounter: &e.queued}
 }
 
-// queued is the part of the budget that the requests in a queue in memory have.
-type queued struct{ memory.Share }
+// queued has the memory of the requests in a queue in memory. A reservation counts once: the parts of a message that was split share it.
+type queued struct {
+	share memory.Share
+	mu    sync.Mutex
+	held  map[*memory.Reservation]held
+}
+
+// held is what counts for one reservation, which may change: other pipelines can have it, too.
+type held struct {
+	requests int
+	bytes    int64
+}
+
+// fits reports whether one more request fits.
+func (q *queued) fits(r *memory.Reservation) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.held[r].requests > 0 || q.share.Fits(r.Bytes())
+}
+
+// add adds so many requests.
+func (q *queued) add(r *memory.Reservation, requests int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h := q.held[r]
+	if h.requests == 0 {
+		h.bytes = r.Bytes()
+		q.share.Use(h.bytes)
+	}
+	if h.requests += requests; h.requests > 0 {
+		q.held[r] = h
+		return
+	}
+	q.share.Use(-h.bytes)
+	delete(q.held, r)
+}
 
 // Ref is called before a request is added to the queue.
 func (q *queued) Ref(r xexporterhelper.Request) {
 	one := r.(*request)
 	pref.RefProfiles(one.profiles)
 	one.reservation.Retain().Accept()
-	one.queued = one.reservation.Bytes()
-	q.Use(one.queued)
+	q.add(one.reservation, 1)
 }
 
 // Unref is called when the work on a request has ended.
 func (q *queued) Unref(r xexporterhelper.Request) {
 	one := r.(*request)
-	q.Use(-one.queued)
+	q.add(one.reservation, -1)
 	pref.UnrefProfiles(one.profiles)
 	one.reservation.Release()
 }
@@ -91,5 +122,5 @@ func (requestEncoding) Unmarshal(bytes []byte) (context.Context, xexporterhelper
 	if errors.Is(err, pdatarequest.ErrInvalidFormat) {
 		profiles, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(bytes)
 	}
-	return ctx, &request{profiles: profiles, onDisk: true}, err
+	return ctx, &request{profiles: profiles}, err
 }

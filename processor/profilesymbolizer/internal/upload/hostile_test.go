@@ -203,7 +203,7 @@ func TestMemory(t *testing.T) {
 func TestRequestsInProgress(t *testing.T) {
 	x := newTarget(t, time.Minute, time.Minute)
 	ctx, leave := context.WithCancel(t.Context())
-	for range maxRequests {
+	for range maxRequests + 10 { // The calls below can take the place of some.
 		_, err := x.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, service+"Upload")
 		require.NoError(t, err)
 	}
@@ -211,7 +211,7 @@ func TestRequestsInProgress(t *testing.T) {
 		_, err := x.call(t, "ShouldInitiateUpload", message(1, idA))
 		return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "256 requests are in progress, which is the limit")
 	}, time.Minute, time.Millisecond)
-	assert.Equal(t, 1, x.counts()["busy"])
+	assert.GreaterOrEqual(t, x.counts()["busy"], 10)
 	leave()
 	require.Eventually(t, func() bool {
 		_, err := x.call(t, "ShouldInitiateUpload", message(1, idA))
