@@ -24,10 +24,10 @@ type server struct {
 	// pprof is the format of the payloads.
 	pprof  payloadFormat
 	byPath map[string]*api
-	// drains is the number of refused bodies that are read.
-	drains atomic.Int64
 	// unknown answers requests to unknown paths.
 	unknown *api
+	// drains is the number of refused bodies that are being read.
+	drains atomic.Int64
 
 	// http is nil until the start.
 	http *connections.Server

@@ -52,9 +52,8 @@ type server struct {
 	requests atomic.Int64
 }
 
-// Handler serves both APIs. A request that does not go on arriving for stall, or takes longer than most, ends. One above maxRequests
-// is refused. report gets the result of
-// each upload and of each call that is refused.
+// Handler serves both APIs. A request that does not go on arriving for stall, or takes longer than most, ends. One above maxRequests is
+// refused. report gets the result of each upload and of each call that is refused.
 func Handler(files *source.Uploads, stall, most time.Duration, report func(result string, err error)) http.Handler {
 	s := &server{files: files, report: report}
 	mux := http.NewServeMux()
