@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -73,8 +74,11 @@ func (v *visit) write(w http.ResponseWriter, body []byte) (err error) {
 		}
 	}
 	v.header.Set("Content-Length", strconv.Itoa(len(body)))
-	_, err = w.Write(body) //nolint:gosec,nolintlint // names are escaped, profiles are attachments; gosec sees this in some runs only
-	return err
+	memory.FromContext(v.request.Context()).Shrink(int64(cap(body))) // The work has ended.
+	if _, err = w.Write(body); err != nil {                          //nolint:gosec,nolintlint // names are escaped, profiles are attachments; gosec sees this in some runs only
+		panic(http.ErrAbortHandler) // The client has left, or is too slow. It has a part of the answer.
+	}
+	return nil
 }
 
 // profileContent is the type of a gzipped pprof.

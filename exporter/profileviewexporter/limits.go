@@ -44,7 +44,19 @@ func (p *pages) admitted(next http.Handler) http.Handler {
 		}
 		reservation := p.budget.Begin()
 		defer reservation.Release()
-		next.ServeHTTP(w, r.WithContext(memory.NewContext(r.Context(), reservation)))
+		next.ServeHTTP(answerWriter{w, reservation}, r.WithContext(memory.NewContext(r.Context(), reservation)))
+	})
+}
+
+// answerWriter ends a client that reads an answer too slowly while others wait for memory.
+type answerWriter struct {
+	http.ResponseWriter
+	reservation *memory.Reservation
+}
+
+func (a answerWriter) Write(answer []byte) (int, error) {
+	return a.reservation.WriteAnswer(a.ResponseWriter, answer, func() {
+		_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Unix(1, 0))
 	})
 }
 

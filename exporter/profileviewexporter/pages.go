@@ -48,7 +48,7 @@ func (p *pages) tenant(header http.Header) string {
 type call struct {
 	*pages
 	tenant string
-	// work counts the memory of the request. What it has in use stays until the answer is written.
+	// work counts the memory of the request.
 	work *meter.Meter
 }
 

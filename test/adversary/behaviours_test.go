@@ -6,6 +6,7 @@ package adversary
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,10 +14,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -40,6 +43,7 @@ func behaviours() []body {
 		looking("pages-text", answerWithin, "download/collapsed"+ofType),
 		looking("pages-merged-profile", answerWithin, "profiles/hostile/cpu"),
 		looking("pages-abandoned", time.Second, "functions"+ofType, "download/svg"+ofType),
+		{name: "pages-read-slowly", to: pages, alone: true, wire: longStacks, attack: readSlowly},
 		{name: "pages-of-another-host", to: pages, attack: rebind},
 		{name: "slow-senders", to: pprofServer, attack: stall("/v1/pprof", "application/octet-stream")},
 		{name: "slow-senders-of-otlp", to: otlpHTTP, attack: stall(profilesPath, "application/x-protobuf")},
@@ -51,15 +55,31 @@ func behaviours() []body {
 	}
 }
 
-// ofType selects the profiles of the attack on pages.
-const ofType = "?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
-
-// measured does the same in a request of Pyroscope's API.
-const measured = `"profileTypeID":"process_cpu:cpu:nanoseconds:cpu:nanoseconds"`
+const (
+	// hostileType is the type of the profile of the attack on pages, which has no type of its period.
+	hostileType = "process_cpu:cpu:nanoseconds::"
+	ofType      = "?type=" + hostileType
+	// measured selects the type in a request of Pyroscope's API.
+	measured = `"profileTypeID":"` + hostileType + `"`
+)
 
 // deepProfile is small on the wire and has many deep stacks. It is accepted in 512 MiB, and held in the 64 MiB of max_memory: a profile
 // with more of them is refused, and there is no page to draw. No two frames of a page are equal.
 func deepProfile() []byte { return zstandard(distinctStacks(1000, 1000, unnamed)) }
+
+// longStacks is 100 stacks of eight frames with a name of 1 KiB each, and a root of their own. It takes little work to write their text of 800 kB.
+func longStacks() []byte {
+	const stacks, depth = 100, 8
+	var stack []byte
+	frames := ids(depth).plain()
+	return zstandard(join(head(), field(pprofString, repeat([]byte{'n'}, 1<<10)), field(pprofFunction, number(1, 1), number(2, 3)), locations(depth),
+		counting(stacks, func(to []byte, i int) []byte {
+			id := uint64(depth + i + 1)
+			to = appendField(to, pprofLocation, appendNumber(appendNumber(nil, 1, id), 3, id))
+			stack = protowire.AppendVarint(append(stack[:0], frames...), id)
+			return appendField(to, pprofSample, appendField([]byte{0x12, 1, 1}, sampleLocation, stack))
+		})))
+}
 
 // upload sends a profile of the service "hostile" to whatever takes profiles.
 func (p *process) upload(ctx context.Context, wire []byte) (status, answer string) {
@@ -90,10 +110,8 @@ func (p *process) uploadOTLP(ctx context.Context, wire []byte) (status, answer s
 	return request(ctx, "http://"+p.listening(otlpHTTP)+profilesPath, header, gzipped(text(string(message))))
 }
 
-// lookAt uploads a profile and asks for pages of it; a client leaves when its patience is over. A request of the API has its message
-// behind its path.
-func lookAt(ctx context.Context, p *process, wire []byte, times int, patience time.Duration, requests []string) *tally {
-	var answers tally
+// uploadListed uploads a profile to draw pages of.
+func (p *process) uploadListed(ctx context.Context, wire []byte, answers *tally) {
 	status, answer := p.upload(ctx, wire)
 	answers.add("upload "+status, answer)
 	if status != "200" && status != "204" {
@@ -102,6 +120,57 @@ func lookAt(ctx context.Context, p *process, wire []byte, times int, patience ti
 	if !p.waitListed(ctx) {
 		answers.fault("the profile is not listed within %s, so there is no page to draw", answerWithin)
 	}
+}
+
+// readSlowly asks for pages, eight for each time, and does not read them for eight seconds.
+func readSlowly(ctx context.Context, p *process, wire []byte, times int) *tally {
+	var answers tally
+	p.uploadListed(ctx, wire, &answers)
+	var readers sync.WaitGroup
+	for range 8 * times {
+		readers.Go(func() {
+			connection, err := (&net.Dialer{Control: smallSegments}).DialContext(ctx, "tcp", p.listening(pages))
+			if err != nil {
+				answers.fault("cannot connect to a listener: %s", err)
+				return
+			}
+			defer connection.Close()
+			fmt.Fprintf(connection, "GET /download/collapsed%s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", ofType)
+			select {
+			case <-ctx.Done():
+			case <-time.After(slowReading):
+			}
+			begin := make([]byte, len("HTTP/1.1 200"))
+			_ = connection.SetReadDeadline(time.Now().Add(time.Second))
+			if _, err := io.ReadFull(connection, begin); err != nil {
+				answers.add(broken(err), err.Error())
+				return
+			}
+			answers.add(string(begin[len("HTTP/1.1 "):]), "")
+		})
+	}
+	readers.Wait()
+	return &answers
+}
+
+// smallSegments makes a connection like one of a slow network: the system buffers little of an answer that is not read.
+func smallSegments(_, _ string, raw syscall.RawConn) error {
+	var errs [2]error
+	err := raw.Control(func(socket uintptr) {
+		errs[0] = syscall.SetsockoptInt(int(socket), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)
+		errs[1] = syscall.SetsockoptInt(int(socket), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10)
+	})
+	return errors.Join(err, errs[0], errs[1])
+}
+
+// slowReading is how long a client does not read its answer.
+const slowReading = 8 * time.Second
+
+// lookAt uploads a profile and asks for pages of it; a client leaves when its patience is over. A request of the API has its message
+// behind its path.
+func lookAt(ctx context.Context, p *process, wire []byte, times int, patience time.Duration, requests []string) *tally {
+	var answers tally
+	p.uploadListed(ctx, wire, &answers)
 	var viewers sync.WaitGroup
 	for i := range times {
 		viewers.Go(func() {
@@ -131,12 +200,14 @@ func lookAt(ctx context.Context, p *process, wire []byte, times int, patience ti
 	return &answers
 }
 
-// waitListed waits until the exporter lists a hostile profile, and returns whether it does.
+// waitListed waits until the exporter lists a hostile profile of the type that is drawn, and returns whether it does.
 func (p *process) waitListed(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	for ctx.Err() == nil {
-		if _, list := get(ctx, "http://"+p.listening(pages)+"/profiles", ""); strings.Contains(list, "hostile") {
+		_, list := request(ctx, "http://"+p.listening(pages)+"/querier.v1.QuerierService/Series", []string{"Content-Type", "application/json"},
+			[]byte(`{"matchers":["{service_name=\"hostile\"}"],"labelNames":["__profile_type__"]}`))
+		if strings.Contains(list, `"`+hostileType+`"`) {
 			return true
 		}
 		sleep(ctx)
