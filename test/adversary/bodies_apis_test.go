@@ -36,7 +36,7 @@ func ingestBodies() []body {
 	mappings := func() content { return literal(gzipped(emptyMappings())) }
 	return []body{
 		asBody("ingest-empty-mappings", func() []byte { return gzipped(emptyMappings()) }),
-		asBody("ingest-long-name", func() []byte { return zstandard(longName(4<<20-16, 1000)) }),
+		asBody("ingest-long-name", func() []byte { return zstandard(longName(longestName, 1000)) }),
 		atForm("ingest-form-empty-mappings", "/ingest?name=hostile", "", func() []byte {
 			return form(part("profile", "profile.pprof", mappings())).plain()
 		}),
@@ -79,7 +79,7 @@ func datadogBodies() []body {
 			return form(attachment(zstandard(emptyMappings()), 200), plainEvent()).plain()
 		}),
 		atForm("datadog-long-name-attachments", path, "", func() []byte {
-			return form(attachment(zstandard(longName(4<<20-16, 1000)), 15), plainEvent()).plain()
+			return form(attachment(zstandard(longName(longestName, 1000)), 15), plainEvent()).plain()
 		}),
 		atForm("datadog-event-long-tags", path, "gzip", func() []byte {
 			return gzipped(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"tags_profiler":"`), repeat([]byte(`k:v,`), 1_000_000), text(`"}`)))))

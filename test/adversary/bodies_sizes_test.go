@@ -12,14 +12,14 @@ import (
 // pprofSizes are valid profiles that become large where they are worked on.
 func pprofSizes() []body {
 	return []body{
-		atPprof("pprof-long-name-in-1000-samples", func() []byte { return zstandard(longName(4<<20-16, 1000)) }),
-		atPprof("pprof-long-name-in-100000-samples", func() []byte { return zstandard(longName(3_900_000, 100_000)) }),
+		atPprof("pprof-long-name-in-1000-samples", func() []byte { return zstandard(longName(longestName, 1000)) }),
+		atPprof("pprof-long-name-in-100000-samples", func() []byte { return zstandard(longName(longestName, 100_000)) }),
 		atPprof("pprof-deep-stack-in-1000-samples", func() []byte { return zstandard(sharedStack(16_000, 1000)) }),
 		atPprof("pprof-deep-distinct-stacks", func() []byte { return zstandard(distinctStacks(1000, 10_000, locations)) }),
 		atPprof("pprof-valid-63-mib", func() []byte { return zstandard(validProfile(950_000)) }),
 		atPprof("pprof-valid-63-mib-gzip", func() []byte { return gzipped(validProfile(950_000)) }),
 		atPprof("pprof-long-strings", func() []byte {
-			return zstandard(join(head(), onlySample(), filling(field(pprofString, repeat([]byte{'s'}, 4_000_000)).plain(), inflatedBytes)))
+			return zstandard(join(head(), onlySample(), filling(field(pprofString, repeat([]byte{'s'}, longestName)).plain(), inflatedBytes)))
 		}),
 		atPprof("pprof-256-sample-types", func() []byte {
 			types := repeat(field(pprofSampleType, number(1, 1), number(2, 2)).plain(), 255)
@@ -68,6 +68,9 @@ func labelled(samples int, label func(i int) []byte, more ...content) content {
 func numbered(key uint64) func(i int) []byte {
 	return func(i int) []byte { return appendNumber(appendNumber(nil, 1, key), 3, uint64(i+1)) }
 }
+
+// longestName is as many bytes as a string of a pprof may have.
+const longestName = 1 << 20
 
 // longName is samples that differ in a label, with one function of a long name.
 func longName(bytes, samples int) content {
