@@ -74,8 +74,10 @@ func (v *visit) write(w http.ResponseWriter, body []byte) (err error) {
 		}
 	}
 	v.header.Set("Content-Length", strconv.Itoa(len(body)))
-	memory.FromContext(v.request.Context()).Shrink(int64(cap(body))) // The work has ended.
-	if _, err = w.Write(body); err != nil {                          //nolint:gosec,nolintlint // names are escaped, profiles are attachments; gosec sees this in some runs only
+	// The work has ended, and only the answer is in memory.
+	memory.FromContext(v.request.Context()).Shrink(int64(cap(body)))
+	_, err = w.Write(body) //nolint:gosec,nolintlint // names are escaped, profiles are attachments; gosec sees this in some runs only
+	if err != nil {
 		panic(http.ErrAbortHandler) // The client has left, or is too slow. It has a part of the answer.
 	}
 	return nil
