@@ -5,6 +5,7 @@ package memorybudgetextension
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -49,10 +50,19 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 	}, nil
 }
 
-// call is one call. The events of its stream, which are in one goroutine, set the message.
+// call is one call. Its fields are used by one goroutine, that of the events of its stream and of its handler.
 type call struct {
-	arrival *memory.Arrival
-	message any
+	arrival   *memory.Arrival
+	message   any
+	admission *admission
+}
+
+// admitted returns the admission of the message, if it has one. Its key is free then: pdata can use a message again before the call has ended.
+func (c *call) admitted(admissions *sync.Map) *admission {
+	if found, ok := admissions.LoadAndDelete(c.message); ok {
+		c.admission = found.(*admission)
+	}
+	return c.admission
 }
 
 type callKey struct{}
@@ -101,8 +111,8 @@ func (s *grpcServer) HandleRPC(ctx context.Context, event stats.RPCStats) {
 		c.message = event.Payload
 		c.arrival.Received()
 	case *stats.End:
-		if found, admitted := s.admissions.LoadAndDelete(c.message); admitted {
-			found.(*admission).reservation.Release()
+		if a := c.admitted(&s.admissions); a != nil {
+			a.reservation.Release()
 		}
 	}
 }
@@ -122,11 +132,13 @@ func begun(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.
 
 // admitted passes a message on with its reservation, or returns the error of the codec.
 func (s *grpcServer) admitted(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	found, ok := s.admissions.Load(request)
-	if !ok {
+	var a *admission
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		a = c.admitted(&s.admissions)
+	}
+	if a == nil {
 		return next(ctx, request) // It is not an OTLP request.
 	}
-	a := found.(*admission)
 	if a.err != nil {
 		_, status := s.refuse(ctx, a.err)
 		return nil, status.Err()

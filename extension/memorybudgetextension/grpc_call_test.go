@@ -24,7 +24,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/connections"
@@ -260,4 +262,47 @@ func TestShutdownWithStalledClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ExportLogsServiceRequest has the name of a message of OTLP.
+type ExportLogsServiceRequest struct{}
+
+// unmarshaling is a codec that counts the messages that it unmarshals.
+type unmarshaling struct {
+	encoding.CodecV2
+	messages int
+}
+
+func (u *unmarshaling) Unmarshal(mem.BufferSlice, any) error { u.messages++; return nil }
+
+// TestGRPCPooledMessages: with pdata.useProtoPooling, a message is used for the next call as soon as it was consumed, before its own call has ended.
+func TestGRPCPooledMessages(t *testing.T) {
+	r := run(t, nil, consumertest.NewNop())
+	codec := &unmarshaling{}
+	s := &grpcServer{memoryBudget: r.memoryBudget, pool: newBufferPool(r.budget), next: codec}
+	message, data := &ExportLogsServiceRequest{}, mem.BufferSlice{mem.SliceBuffer(marshaled(t, records(1, 1)))}
+	begin := func() context.Context {
+		request := s.budget.ArriveCounted(&s.pool.requests, requestBytes, func() {})
+		ctx := context.WithValue(t.Context(), callKey{}, &call{arrival: request})
+		require.NoError(t, s.Unmarshal(data, message))
+		s.HandleRPC(ctx, &stats.InPayload{Payload: message})
+		request.Release()
+		return ctx
+	}
+	first := begin()
+	_, err := s.admitted(first, message, nil, func(context.Context, any) (any, error) {
+		second := begin()
+		assert.Equal(t, 2, codec.messages)
+		_, err := s.admitted(second, message, nil, func(ctx context.Context, _ any) (any, error) {
+			assert.Positive(t, memory.FromContext(ctx).Bytes())
+			return nil, nil
+		})
+		require.NoError(t, err)
+		s.HandleRPC(second, &stats.End{})
+		return nil, nil
+	})
+	require.NoError(t, err)
+	s.HandleRPC(first, &stats.End{})
+	used, _ := r.budget.Used()
+	assert.Zero(t, used)
 }

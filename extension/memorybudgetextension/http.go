@@ -78,7 +78,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errTooSlow
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errAborted, err)
 	}
 	plain, err := m.inflate(r, body, request)
 	if err != nil {

@@ -223,3 +223,12 @@ func (r *running) refusals(t *testing.T, reason string) int64 {
 	}
 	return sumOf(metric, reason)
 }
+
+// TestHTTPAborted: a client that leaves in the middle of its body is counted as such.
+func TestHTTPAborted(t *testing.T) {
+	r := run(t, nil, consumertest.NewNop())
+	require.NoError(t, stall(t, r.http, 1000).Close())
+	require.Eventually(t, func() bool { return r.refusals(t, "aborted") == 1 }, time.Minute, 10*time.Millisecond)
+	assert.Zero(t, r.refusals(t, "malformed"))
+	r.requireFree(t)
+}

@@ -23,6 +23,7 @@ import (
 
 var (
 	errTooSlow  = errors.New("request took too long to arrive")
+	errAborted  = errors.New("the client ended the request")
 	errStopping = errors.New("the server is shutting down")
 )
 
@@ -41,6 +42,7 @@ var (
 	tooSlow   = refusal{"too_slow", codes.Unavailable, http.StatusServiceUnavailable}
 	tooLarge  = refusal{"too_large", codes.ResourceExhausted, http.StatusRequestEntityTooLarge}
 	tooDeep   = refusal{"too_deep", codes.InvalidArgument, http.StatusBadRequest}
+	aborted   = refusal{"aborted", codes.Canceled, http.StatusBadRequest}
 	malformed = refusal{"malformed", codes.InvalidArgument, http.StatusBadRequest}
 )
 
@@ -48,7 +50,7 @@ var (
 func refusalOf(err error) refusal {
 	var body *http.MaxBytesError
 	switch {
-	case errors.Is(err, memory.ErrExhausted), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, memory.ErrExhausted), errors.Is(err, context.DeadlineExceeded):
 		return exhausted
 	case errors.Is(err, errTooSlow), errors.Is(err, errStopping):
 		return tooSlow
@@ -56,6 +58,8 @@ func refusalOf(err error) refusal {
 		return tooLarge
 	case errors.Is(err, otlpwire.ErrTooDeep):
 		return tooDeep
+	case errors.Is(err, errAborted), errors.Is(err, memory.ErrCanceled):
+		return aborted
 	default:
 		return malformed
 	}

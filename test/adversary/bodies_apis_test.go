@@ -54,7 +54,7 @@ func ingestBodies() []body {
 			return gzipped(form(part("profile", "profile.pprof", literal(gzipped(smallProfile()))), part("sample_type_config", "types.json", deep)))
 		}),
 		atForm("ingest-form-many-parts", "/ingest?name=hostile", "zstd", func() []byte {
-			return zstandard(form(filling(part("profile", "profile.pprof", nil).plain(), 60<<20)))
+			return zstandard(form(filling(part("x", "", nil).plain(), 60<<20)))
 		}),
 	}
 }
@@ -85,7 +85,7 @@ func datadogBodies() []body {
 			return gzipped(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"tags_profiler":"`), repeat([]byte(`k:v,`), 1_000_000), text(`"}`)))))
 		}),
 		atForm("datadog-event-ignored-escapes", path, "gzip", func() []byte {
-			return gzipped(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"ignored":"`), filling([]byte("\\u0000"), 60<<20), text(`"}`)))))
+			return gzipped(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"ignored":"`), filling([]byte("\\u0000"), 4<<20-64), text(`"}`)))))
 		}),
 		atForm("datadog-long-start", path, "zstd", func() []byte {
 			return zstandard(form(attachment(gzipped(smallProfile()), 1), part("start", "", filling([]byte("\x01\xff"), 60<<20))))

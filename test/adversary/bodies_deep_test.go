@@ -66,8 +66,8 @@ func otlpDeep() []body {
 		return join(text(`{"resourceProfiles":[{"resource":{"attributes":[{"key":"`+key+`","value":`), deepJSON(500_000),
 			text(`}]},"scopeProfiles":[{"profiles":[{"samples":[{"values":[1]}]}]}]}]}`))
 	}
-	away := func(name string, depth int) body {
-		b := otlp(name, profilesPath, func() content { return message(deepAttribute("host.name", deepArray(depth))) })
+	away := func(name string, message func() content) body {
+		b := otlp(name, profilesPath, message)
 		b.away = true
 		return b
 	}
@@ -87,8 +87,9 @@ func otlpDeep() []body {
 		otlpJSON("otlp-json-deep-unknown-field", profilesPath, func() content {
 			return join(text(`{"unknown":`), repeat([]byte("["), 8_000_000), repeat([]byte("]"), 8_000_000), text("}"))
 		}),
-		away("otlp-deep-in-the-queue-10000", 10_000),
-		away("otlp-deep-in-the-queue-1000000", 1_000_000),
+		away("otlp-deep-in-the-queue", func() content { return message(deepAttribute("host.name", deepArray(30))) }),
+		away("otlp-stacks-in-the-queue", deepStack(900_000, 1000)),
+		away("otlp-payloads-in-the-queue", originalPayloads),
 	}
 }
 
@@ -129,7 +130,7 @@ func pprofWrappings() []body {
 		atPprof("pprof-zstd-empty-frames", func() []byte { return repeat(zstandard(literal([]byte{0})), 500_000).plain() }),
 		atPprof("pprof-zstd-skippable-frames", func() []byte {
 			skipped := []byte{0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0}
-			return join(repeat(skipped, 2_000_000), literal(zstandard(smallProfile()))).plain()
+			return join(literal(zstandard(smallProfile())), repeat(skipped, 2_000_000)).plain()
 		}),
 		atPprof("pprof-zstd-window-of-512-mib", func() []byte {
 			return zstandard(emptyMappings(), zstd.WithWindowSize(zstd.MaxWindowSize))
@@ -146,5 +147,6 @@ func claimedSize() []byte {
 	// Blocks of one repeated byte, as long as a block may be.
 	const blockBytes = 128 << 10
 	block := blockBytes<<3 | 1<<1
-	return append(frame, bytes.Repeat([]byte{byte(block), byte(block >> 8), byte(block >> 16), 0x1a}, 10_000)...)
+	frame = append(frame, bytes.Repeat([]byte{byte(block), byte(block >> 8), byte(block >> 16), 0x1a}, 10_000)...)
+	return append(frame, 1, 0, 0) // the last block
 }

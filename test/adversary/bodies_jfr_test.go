@@ -94,12 +94,16 @@ var jfrRecordings = map[string]func() []byte{
 	},
 	"integers": func() []byte {
 		r := jfrtest.Example()
-		for range 500_000 {
+		for range 490_000 {
 			r.Event(jfrtest.ClassMonitorEnter, slices.Repeat([]uint64{1<<64 - 1}, 11)...)
 		}
 		return r.Bytes()
 	},
-	"truncated": func() []byte { all := distinctEvents(); return all[:len(all)-1] },
+	"truncated": func() []byte {
+		all := distinctEvents()
+		binary.BigEndian.PutUint64(all[8:], uint64(len(all)-1))
+		return all[:len(all)-1]
+	},
 	"claimed-frames": func() []byte {
 		return withPools(longs(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassStackTrace, 1, 1, 0, manyUnits))
 	},

@@ -186,11 +186,6 @@ func samplesOf(times int) content {
 
 // otlpSizes are valid messages that become large where they are worked on.
 func otlpSizes() []body {
-	deepStack := func(depth, samples int) func() content {
-		return func() content {
-			return join(resourceOf(profileOf(samplesOf(samples))), dictionaryOf(attributesOf(samples), field(stackTable, indices(depth))))
-		}
-	}
 	longName := func(bytes, samples int) content {
 		long := field(3, number(1, 4))
 		location := field(2, field(3, number(1, 2)))
@@ -217,10 +212,7 @@ func otlpSizes() []body {
 		otlp("otlp-attributes-of-one-sample", profilesPath, func() content {
 			return join(resourceOf(profileOf(field(2, field(4, text("\x01")), field(2, repeat([]byte{1}, otlpBytes))))), dictionaryOf(attributesOf(1)))
 		}),
-		otlp("otlp-original-payloads", profilesPath, func() content {
-			one := field(2, textField(9, "pprof"), field(10, literal(make([]byte, 900<<10)))).plain()
-			return join(resourceOf(repeat(one, 20)), dictionaryOf())
-		}),
+		otlp("otlp-original-payloads", profilesPath, originalPayloads),
 		otlp("otlp-many-services", profilesPath, func() content {
 			return join(services(100_000), dictionaryOf(attributesOf(1), field(stackTable, indices(10))))
 		}),
@@ -250,4 +242,17 @@ func deepDictionary(depth int) content {
 	})
 	stack := counting(depth, func(to []byte, i int) []byte { return protowire.AppendVarint(to, uint64(i+2)) })
 	return dictionaryOf(attributesOf(1), names, functions, locations, field(stackTable, field(1, stack)))
+}
+
+// originalPayloads are profiles with the payloads that they were translated from.
+func originalPayloads() content {
+	one := field(2, textField(9, "pprof"), field(10, literal(make([]byte, 900<<10)))).plain()
+	return join(resourceOf(repeat(one, 20)), dictionaryOf())
+}
+
+// deepStack returns samples that differ in an attribute and share a stack.
+func deepStack(depth, samples int) func() content {
+	return func() content {
+		return join(resourceOf(profileOf(samplesOf(samples))), dictionaryOf(attributesOf(samples), field(stackTable, indices(depth))))
+	}
 }

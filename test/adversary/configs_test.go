@@ -66,10 +66,10 @@ var configurations = []shipped{
 		name: "kubernetes-tls", files: []string{"deploy/kubernetes/base/config.yaml", "deploy/kubernetes/overlays/tls/tls.yaml"},
 		more: []string{withoutCluster}, tls: true, likeOthers: true,
 	},
-	{name: "docker", files: []string{"deploy/docker/config.yaml"}, likeOthers: true},
+	{name: "docker", files: []string{"deploy/docker/config.yaml"}},
 	{name: "kubernetes-front", files: []string{"deploy/kubernetes/overlays/kafka/front-config.yaml"}, more: []string{withoutCluster}, likeOthers: true},
 	{name: "kubernetes-back", files: []string{"deploy/kubernetes/overlays/kafka/back-config.yaml"}, likeOthers: true},
-	{name: "kubernetes-agent", files: []string{"deploy/helm/otelcol-pprof/files/agent.yaml"}, likeOthers: true},
+	{name: "kubernetes-agent", files: []string{"deploy/helm/otelcol-pprof/files/agent.yaml"}},
 }
 
 // notRun are configurations that need what is not here: each has the same listeners as one that is run, see TestConfigurations.

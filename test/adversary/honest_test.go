@@ -138,6 +138,18 @@ func uploading(client *http.Client, url string, headers []string, body []byte) f
 	}
 }
 
+// exporting posts a message of OTLP.
+func exporting(url string, headers []string, want string, message func() []byte) func(context.Context) error {
+	headers = append(headers, tenantHeader, honestTenant)
+	return func(ctx context.Context) error {
+		status, text := request(ctx, url, headers, message())
+		if status != want {
+			return fmt.Errorf("%s: %.200s", status, text)
+		}
+		return nil
+	}
+}
+
 // looking gets a page.
 func looking(client *http.Client, url string) func(context.Context) error {
 	return func(ctx context.Context) error {

@@ -78,18 +78,20 @@ func (b *backend) look(body io.Reader) {
 	}
 }
 
+// listsPerMiB is how many empty values the list of a record has for each MiB of the container, so that the record is accepted.
+const listsPerMiB = 1000
+
 // recordBodies are small on the wire and in Kafka, and large where the back tier reads them.
 func recordBodies() []body {
-	whileStopped := func(name string, times int, value content) body {
+	whileStopped := func(name string, times int, value func(p *process) content) body {
 		return body{name: name, to: otlpHTTP, only: "kafka-back", times: times, attack: whileStopped(value)}
 	}
-	busy := whileStopped("kafka-lists-until-the-end", 32, field(5, repeat(empty(1), 3_800_000)))
+	// A record may need half of the budget.
+	lists := func(p *process) content { return field(5, repeat(empty(1), p.mib*listsPerMiB)) }
+	texts := func(p *process) content { return field(1, repeat([]byte{'x'}, min(15_000_000, p.mib*12_000))) }
+	busy := whileStopped("kafka-lists-until-the-end", 32, lists)
 	busy.alone, busy.busy = true, true
-	return []body{
-		busy,
-		whileStopped("kafka-lists-of-3800000", 32, field(5, repeat(empty(1), 3_800_000))),
-		whileStopped("kafka-texts-of-15-mb", 64, field(1, repeat([]byte{'x'}, 15_000_000))),
-	}
+	return []body{busy, whileStopped("kafka-lists", 32, lists), whileStopped("kafka-texts", 64, texts)}
 }
 
 // messageOf is a message of a service whose resource has another attribute.
@@ -102,7 +104,7 @@ func messageOf(service string, value content) []byte {
 
 // whileStopped sends messages of as many services as there are partitions while the process is stopped, so that it reads all of
 // them at once.
-func whileStopped(value content) attack {
+func whileStopped(value func(p *process) content) attack {
 	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
 		var answers tally
 		if err := syscall.Kill(p.running.PID(), syscall.SIGSTOP); err != nil {
@@ -112,13 +114,16 @@ func whileStopped(value content) attack {
 		var senders sync.WaitGroup
 		for i := range partitions {
 			senders.Go(func() {
-				wire := messageOf(fmt.Sprintf("hostile%d", i), value)
+				wire := messageOf(fmt.Sprintf("hostile%d", i), value(p))
 				for range times / partitions {
-					status := "503"
-					for status == "503" {
-						status, _ = request(ctx, "http://"+p.listening(otlpHTTP)+profilesPath, []string{"Content-Type", "application/x-protobuf", "Content-Encoding", "zstd"}, wire)
+					status, text := "503", ""
+					for status == "503" && ctx.Err() == nil {
+						status, text = request(ctx, "http://"+p.listening(otlpHTTP)+profilesPath, []string{"Content-Type", "application/x-protobuf", "Content-Encoding", "zstd"}, wire)
 					}
-					answers.add(status, "")
+					answers.add(status, text)
+					if status != "200" {
+						answers.fault("the front tier answers with %s, so there is no record: %.200s", status, text)
+					}
 				}
 			})
 		}

@@ -93,7 +93,7 @@ func (r *resolved) run(t *testing.T, configs []string, mib int) *gateway.Gateway
 	return running
 }
 
-// stop ends the process, which must obey, and the clients of it. One that is dead already has been reported.
+// stop ends the process, which must obey, and the clients of it. It must be alive and stay below the memory of its container until then.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	if p.running == nil {
@@ -110,8 +110,13 @@ func (p *process) stop(t *testing.T) {
 			t.Errorf("after %s: it took %s to stop: %v", strings.Join(p.bodies, ", "), took, err)
 		}
 		t.Logf("stopped in %s", took.Round(time.Millisecond))
+	} else {
+		t.Errorf("after %s: the process is dead: %s", strings.Join(p.bodies, ", "), p.fatal())
 	}
 	p.watch.gone.Wait()
+	if peak, _ := p.watch.largest(); peak >= int64(p.mib)<<20 {
+		t.Errorf("after %s: it took %d MiB in a container of %d MiB", strings.Join(p.bodies, ", "), peak>>20, p.mib)
+	}
 	p.held.close()
 	if p.before != nil {
 		require.NoError(t, p.before.Stop(busyMachine*stopsWithin))

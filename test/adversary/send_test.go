@@ -6,6 +6,7 @@ package adversary
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -173,20 +174,23 @@ func (p *process) startHonest(t *testing.T) []*honest {
 	}
 	client := &http.Client{Transport: transport}
 	var all []*honest
-	switch {
-	case p.listening(pprofServer) != "":
+	if p.listening(pprofServer) != "" {
 		url := scheme + p.listening(pprofServer) + "/v1/pprof?service.name=honest&resource.upload=%d"
 		headers := []string{tenantHeader, honestTenant, "Authorization", honestPassword}
 		all = append(all, startHonest(ctx, "upload", uploading(client, url, headers, captured(t, "pprof", "cpu.pb.gz"))))
-	case p.listening(otlpHTTP) != "" && !p.takesLogs():
-		url := "http://" + p.listening(otlpHTTP) + profilesPath + "?upload=%d"
-		all = append(all, startHonest(ctx, "OTLP profile", uploading(client, url, []string{"Content-Type", "application/x-protobuf"}, otlpOf(t))))
-	case p.listening(otlpHTTP) != "":
-		url := "http://" + p.listening(otlpHTTP) + "/v1/logs?upload=%d"
-		headers := []string{tenantHeader, honestTenant, "Content-Type", "application/x-protobuf"}
-		logs := captured(t, "splunk", "splunk-otel-js", "v4.7.2-mixed-cpu-1-http.pb")
-		all = append(all, startHonest(ctx, "log record", uploading(client, url, headers, logs)))
-	case p.targets != nil:
+	}
+	if p.listening(otlpHTTP) != "" && !p.tls {
+		what, call, path, message := "OTLP profile", profilesCall, profilesPath, profilesOf(t)
+		if p.takesLogs() {
+			logs := captured(t, "splunk", "splunk-otel-js", "v4.7.2-mixed-cpu-1-http.pb")
+			what, call, path, message = "log record", logsCall, logsPath, func() []byte { return logs }
+		}
+		all = append(all,
+			startHonest(ctx, what, exporting("http://"+p.listening(otlpHTTP)+path, []string{"Content-Type", "application/x-protobuf"}, "200", message)),
+			startHonest(ctx, what+" over gRPC", exporting("http://"+p.listening(otlpGRPC)+call, grpcHeaders(""), "gRPC 0", func() []byte { return grpcMessage(false, message()) })),
+		)
+	}
+	if p.targets != nil {
 		all = append(all, startHonest(ctx, "scraped target", p.targets.honestFiles(p.directory)))
 	}
 	if address := p.listening(pages); address != "" {
@@ -198,14 +202,21 @@ func (p *process) startHonest(t *testing.T) []*honest {
 	return all
 }
 
-// otlpOf is a profile as a sender of OTLP sends it.
-func otlpOf(t *testing.T) []byte {
+// profilesOf returns a profile as a sender of OTLP sends it, each time with another id, so that it is not a repeated one. Safe for concurrent use.
+func profilesOf(t *testing.T) func() []byte {
 	t.Helper()
 	profiles, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(captured(t, "pprof", "cpu.pb.gz"), pprof.Source{})
 	require.NoError(t, err)
-	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(profiles)
-	require.NoError(t, err)
-	return message
+	var mu sync.Mutex
+	var id pprofile.ProfileID
+	return func() []byte {
+		mu.Lock()
+		defer mu.Unlock()
+		binary.BigEndian.PutUint64(id[:], binary.BigEndian.Uint64(id[:])+1)
+		profiles.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).SetProfileID(id)
+		message, _ := (&pprofile.ProtoMarshaler{}).MarshalProfiles(profiles) // never fails
+		return message
+	}
 }
 
 func captured(t *testing.T, elements ...string) []byte {
