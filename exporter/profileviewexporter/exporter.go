@@ -85,7 +85,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	v.stop = stop
-	connections.Limit(server, maxConnections, v.telemetry.connectionClosed)
+	connections.Limit(server, maxConnections, v.telemetry.connectionClosed, v.budget.EndStalled)
 	server.Handler = connections.WithDeadline(running, bodyTime, server.Handler)
 	server.HTTP2.MaxConcurrentStreams = maxStreams
 	listener, err := v.cfg.HTTP.ToListener(ctx)

@@ -21,12 +21,12 @@ const MaxWaiting = 128
 const maxStreams = 100
 
 // limiter closes connections of a server that has too many. It first closes connections that have not sent a request, then idle
-// ones, the oldest first. If all have a request in progress, it closes the new one.
+// ones, the oldest first. If all have a request in progress, it closes the new one, and ends requests that have stalled.
 //
 // A listener that stops accepting instead, as that of golang.org/x/net/netutil, would let a few silent clients shut out all others.
 type limiter struct {
-	most   int
-	closed func()
+	most         int
+	closed, full func()
 
 	mu sync.Mutex
 	// all has each connection with its place in fresh or idle, or nil while a request is in progress.
@@ -40,9 +40,10 @@ type place struct {
 }
 
 // Limit sets the limits of headers and connections for a server that has its handler, and does not serve yet. It can have so many
-// connections. It calls closed for each connection that it closes because there are too many.
-func Limit(server *http.Server, most int, closed func()) {
-	l := &limiter{most: most, closed: closed, all: map[net.Conn]place{}}
+// connections. It calls closed for each connection that it closes because there are too many, and full if all others have a request in
+// progress: full ends requests that have stalled, so that their clients do not shut out all others.
+func Limit(server *http.Server, most int, closed, full func()) {
+	l := &limiter{most: most, closed: closed, full: full, all: map[net.Conn]place{}}
 	server.HTTP2 = &http.HTTP2Config{
 		MaxConcurrentStreams: maxStreams,
 		// What arrives before a handler reads it. By default, it is 1 MiB.
@@ -99,8 +100,11 @@ func (l *limiter) wait(c net.Conn, queue *list.List) {
 // closeOne closes a connection. The lock is held, and at least one connection is fresh or idle.
 func (l *limiter) closeOne() {
 	first := l.fresh.Front()
-	if l.fresh.Len() <= 1 && l.idle.Len() > 0 {
+	switch {
+	case l.fresh.Len() <= 1 && l.idle.Len() > 0:
 		first = l.idle.Front()
+	case l.fresh.Len() == 1:
+		go l.full() // It may wait for a connection that waits for the lock.
 	}
 	l.closed()
 	l.close(first)

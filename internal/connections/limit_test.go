@@ -31,16 +31,25 @@ func TestMain(m *testing.M) {
 // start serves with a limit. A request for /wait is answered when the test ends. begun gets a value when it is being served.
 func start(t *testing.T, most int) (address string, closed *atomic.Int64, begun <-chan struct{}) {
 	t.Helper()
+	return startLimited(t, most, make(chan struct{}), func() {})
+}
+
+// startLimited is start with a function that is called when no connection is left. A request for /wait is answered when there is a value in end, too.
+func startLimited(t *testing.T, most int, end <-chan struct{}, full func()) (address string, closed *atomic.Int64, begun <-chan struct{}) {
+	t.Helper()
 	closed = &atomic.Int64{}
 	waits := make(chan struct{}, most)
 	ended := make(chan struct{})
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/wait" {
 			waits <- struct{}{}
-			<-ended
+			select {
+			case <-end:
+			case <-ended:
+			}
 		}
 	})}
-	Limit(server, most, func() { closed.Add(1) })
+	Limit(server, most, func() { closed.Add(1) }, full)
 	AllowGRPC(server)
 	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	served := make(chan error)
@@ -129,6 +138,26 @@ func TestAllWorking(t *testing.T) {
 	assert.Equal(t, int64(1), closed.Load())
 }
 
+// TestAllStalled: if all connections have a request in progress, requests that have stalled are ended, and others have room.
+func TestAllStalled(t *testing.T) {
+	end := make(chan struct{}, 1)
+	address, _, begun := startLimited(t, 2, end, func() { end <- struct{}{} })
+	for range 2 {
+		connect(t, address).send(t, "/wait")
+		<-begun
+	}
+	connect(t, address).requireClosed(t)
+	require.Eventually(t, func() bool {
+		c := connect(t, address)
+		_, err := fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		if err != nil {
+			return false
+		}
+		_, err = c.answers.ReadString('\n')
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+}
+
 // TestWaiting: only so many connections have no request in progress, also far below the limit of all. A header that is arriving does
 // not count as a request.
 func TestWaiting(t *testing.T) {
@@ -189,7 +218,7 @@ func TestLargeHeaders(t *testing.T) {
 func TestShutdownClosesFreshConnections(t *testing.T) {
 	accepted := make(chan struct{}, 2)
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.NotFoundHandler()}
-	Limit(server, 10, func() { t.Error("a connection was closed for want of room") })
+	Limit(server, 10, func() { t.Error("a connection was closed for want of room") }, nil)
 	assert.Equal(t, 100, server.HTTP2.MaxConcurrentStreams, "each connection has few streams")
 	count := server.ConnState
 	server.ConnState = func(c net.Conn, state http.ConnState) {

@@ -16,6 +16,8 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // maxConnections is how many connections a server of [Serve] has.
@@ -49,9 +51,13 @@ func ServeGRPC(ctx context.Context, host component.Host, set component.Telemetry
 }
 
 func serve(ctx context.Context, host component.Host, set component.TelemetrySettings, config *confighttp.ServerConfig, server *http.Server) (*Server, error) {
+	budget, err := memory.Of(host)
+	if err != nil {
+		return nil, err
+	}
 	Limit(server, maxConnections, func() {
 		set.Logger.Debug("Closed a connection without a request in progress, since others had to be accepted")
-	})
+	}, budget.EndStalled)
 	s, err := Start(ctx, host, config, server)
 	if err != nil {
 		return nil, err

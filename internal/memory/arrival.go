@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -195,8 +196,15 @@ func (a *Arrival) stalled(now time.Time) bool {
 	return progressed != 0 && (now.Sub(time.Unix(0, progressed)) >= stallTime || now.Sub(a.began) >= maxArrivalTime)
 }
 
-// endStalled ends arrivals that have stalled, oldest first, until what they hold is enough for those that wait. The caller holds the lock.
-func (b *Budget) endStalled() {
+// EndStalled ends all arrivals that have stalled. It is for a server that has no connection left.
+func (b *Budget) EndStalled() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.endStalled(math.MaxInt64)
+}
+
+// missing returns how many bytes those that wait need, beside what is free and what arrivals hold that have been ended. The caller holds the lock.
+func (b *Budget) missing() int64 {
 	limit, missing := b.size, b.used
 	for _, w := range b.waiters {
 		limit = min(limit, b.limitOf(w.Reservation, w.bytes+w.more))
@@ -208,14 +216,19 @@ func (b *Budget) endStalled() {
 			missing -= a.bytes
 		}
 	}
+	return missing
+}
+
+// endStalled ends arrivals that have stalled, oldest first, until they hold this many bytes. The caller holds the lock.
+func (b *Budget) endStalled(bytes int64) {
 	now := time.Now()
 	for _, a := range b.arrivals {
-		if missing <= 0 {
+		if bytes <= 0 {
 			return
 		}
 		if !a.ended && a.stalled(now) {
 			a.end()
-			missing -= a.bytes
+			bytes -= a.bytes
 		}
 	}
 }

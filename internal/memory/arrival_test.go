@@ -184,6 +184,24 @@ func TestLateEnds(t *testing.T) {
 	})
 }
 
+// TestEndStalled: a server that has no connection left ends all requests that have stalled, though nobody waits for memory.
+func TestEndStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1<<20, time.Second)
+		_, ended := arrive(t, b, 100)
+		_, more := arrive(t, b, 100)
+		time.Sleep(stallTime)
+		third, arrives := arrive(t, b, 100)
+		synctest.Wait()
+		b.EndStalled()
+		require.ErrorIs(t, <-ended, ErrStalled)
+		require.ErrorIs(t, <-more, ErrStalled)
+		third.pieces <- "x"
+		close(third.pieces)
+		require.NoError(t, <-arrives)
+	})
+}
+
 // TestOnlyAsManyAsNeeded: of many stalled requests, only the oldest are ended, until there is room.
 func TestOnlyAsManyAsNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

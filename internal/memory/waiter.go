@@ -139,7 +139,7 @@ func (b *Budget) relieve(w *waiter) {
 	if len(b.waiters) == 0 || b.waiters[0] != w {
 		return
 	}
-	b.endStalled()
+	b.endStalled(b.missing())
 	if b.class(w) == 0 {
 		b.refuseYoungest(b.used+w.more-b.size, b.ordinary())
 	}

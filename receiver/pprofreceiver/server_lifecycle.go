@@ -54,7 +54,8 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
-	connections.Limit(server, s.cfg.MaxConnections, func() { s.intake.metrics.ReceiverPprofClosedConnections.Add(s.stopping, 1) })
+	closed := func() { s.intake.metrics.ReceiverPprofClosedConnections.Add(s.stopping, 1) }
+	connections.Limit(server, s.cfg.MaxConnections, closed, s.intake.budget.EndStalled)
 	server.Handler = connections.WithDeadline(s.stopping, 0, server.Handler) //nolint:contextcheck // requests outlive the start of the server
 	connections.AllowGRPC(server)
 	if s.http, err = connections.Start(ctx, host, &s.cfg.HTTP, server); err != nil {

@@ -59,8 +59,35 @@ func stalledBodies() []body {
 		{name: "slow-and-half-headers", to: everyListener, alone: true, attack: headers},
 		{name: "slow-and-half-bodies", to: everyListener, alone: true, attack: bodies},
 		{name: "slow-and-half-bodies-to-metrics", to: everyListener, alone: true, attack: hold(onlyMetrics, withoutBody)},
+		{name: "many-half-bodies-of-pprof", to: pprofServer, alone: true, attack: keepWorking(pprofServer, halfPprof)},
+		{name: "many-half-bodies-of-otlp", to: otlpHTTP, alone: true, attack: keepWorking(otlpHTTP, halfProfiles)},
 		{name: "slow-and-half-headers-at-a-reload", to: everyListener, alone: true, reload: true, attack: reload(headers)},
 		{name: "slow-and-half-bodies-at-a-reload", to: everyListener, alone: true, reload: true, attack: reload(bodies)},
+	}
+}
+
+const (
+	halfPprof    = "POST /v1/pprof HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nab"
+	halfProfiles = "POST " + profilesPath + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-protobuf\r\nContent-Length: 100\r\n\r\nab"
+)
+
+// keepWorking begins requests on connections of their own, more than a server may have, and leaves them open for eight seconds.
+func keepWorking(to listener, text string) attack {
+	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
+		var answers tally
+		for range max(1, 20*times/64) {
+			var senders sync.WaitGroup
+			for range 64 { // A server closes the oldest if 128 have not sent a request.
+				senders.Go(func() { p.stallOn(ctx, p.listening(to), text, &answers) })
+			}
+			senders.Wait()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(slowReading):
+		}
+		p.held.close()
+		return &answers
 	}
 }
 
