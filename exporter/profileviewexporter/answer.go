@@ -31,7 +31,7 @@ func (p *pages) handle(answer answer) http.Handler {
 		header.Set("Cache-Control", "private, no-cache")
 		header.Set("Vary", "Accept-Encoding")
 		v := &visit{call: call{pages: p, tenant: p.tenant(r.Header)}, request: r, header: header}
-		err := v.answer(w, answer)
+		err := v.answer(w, answer) //nolint:contextcheck // v has the request
 		switch {
 		case err == nil:
 		case errors.Is(err, errNotModified):

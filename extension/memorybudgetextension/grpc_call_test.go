@@ -281,17 +281,17 @@ func TestGRPCPooledMessages(t *testing.T) {
 	codec := &unmarshaling{}
 	s := &grpcServer{memoryBudget: r.memoryBudget, pool: newBufferPool(r.budget), next: codec}
 	message, data := &ExportLogsServiceRequest{}, mem.BufferSlice{mem.SliceBuffer(marshaled(t, records(1, 1)))}
-	begin := func() context.Context {
+	begin := func(ctx context.Context) context.Context {
 		request := s.budget.ArriveCounted(&s.pool.requests, requestBytes, func() {})
-		ctx := context.WithValue(t.Context(), callKey{}, &call{arrival: request})
+		ctx = context.WithValue(ctx, callKey{}, &call{arrival: request})
 		require.NoError(t, s.Unmarshal(data, message))
 		s.HandleRPC(ctx, &stats.InPayload{Payload: message})
 		request.Release()
 		return ctx
 	}
-	first := begin()
-	_, err := s.admitted(first, message, nil, func(context.Context, any) (any, error) {
-		second := begin()
+	first := begin(t.Context())
+	_, err := s.admitted(first, message, nil, func(ctx context.Context, _ any) (any, error) {
+		second := begin(ctx)
 		assert.Equal(t, 2, codec.messages)
 		_, err := s.admitted(second, message, nil, func(ctx context.Context, _ any) (any, error) {
 			assert.Positive(t, memory.FromContext(ctx).Bytes())
