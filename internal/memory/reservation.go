@@ -5,6 +5,8 @@ package memory
 
 import (
 	"context"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -149,6 +151,25 @@ func (r *Reservation) Join(other *Reservation) *Reservation {
 		r.locked(func() { r.bytes, other.bytes = r.bytes+other.bytes, 0 })
 	}
 	return r
+}
+
+// WriteAnswer writes an answer to a request with this reservation. Its client may read it slowly while nobody waits for memory. Otherwise it
+// is ended as a request that arrives too slowly, see stallTime: abort makes the pending write fail. abort must not block.
+func (r *Reservation) WriteAnswer(w io.Writer, answer []byte, abort func()) (written int, err error) {
+	if r == nil {
+		return w.Write(answer)
+	}
+	a := r.budget.newArrival(r, abort)
+	defer a.End()
+	for part := range slices.Chunk(answer, progressBytes) {
+		a.progress()
+		n, err := w.Write(part)
+		written += n
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 // Accept marks the reservation as that of a message whose sender has its answer. It may use the whole budget from then on, and never
