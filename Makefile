@@ -222,7 +222,7 @@ adversary: $(BINARY) ## All hostile bodies to each shipped configuration, and th
 
 .PHONY: adversary-ci
 adversary-ci: $(BINARY) $(SUMMARY) ## Each of them, except those of scraped targets, 8 times at once to two configurations in 512 MiB, and many large honest ones (minutes)
-	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) -C test test -json -count=1 -timeout 30m -parallel 1 $(TESTFLAGS) -run '^Test(Adversary|Progress)$$' ./adversary | $(SUMMARY)
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) -C test test -json -count=1 -timeout 45m -parallel 1 $(TESTFLAGS) -run '^Test(Adversary|Progress)$$' ./adversary | $(SUMMARY)
 
 .PHONY: durability
 durability: $(BINARY) ## UPLOADS uploads while the gateway is killed (kill -9) at random moments: what it accepted arrives (UPLOADS=10000)
