@@ -56,8 +56,8 @@ func behaviours() []body {
 }
 
 const (
-	// hostileType is the type of the profile of the attack on pages, which has no type of its period.
-	hostileType = "process_cpu:cpu:nanoseconds::"
+	// hostileType is the type of the profile of the attack on pages.
+	hostileType = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 	ofType      = "?type=" + hostileType
 	// measured selects the type in a request of Pyroscope's API.
 	measured = `"profileTypeID":"` + hostileType + `"`
@@ -65,14 +65,17 @@ const (
 
 // deepProfile is small on the wire and has many deep stacks. It is accepted in 512 MiB, and held in the 64 MiB of max_memory: a profile
 // with more of them is refused, and there is no page to draw. No two frames of a page are equal.
-func deepProfile() []byte { return zstandard(distinctStacks(1000, 1000, unnamed)) }
+func deepProfile() []byte { return zstandard(join(distinctStacks(1000, 1000, unnamed), period())) }
+
+// period is a period in the type of the samples.
+func period() content { return join(field(pprofPeriodType, number(1, 1), number(2, 2)), number(12, 1_000_000)) }
 
 // longStacks is 100 stacks of eight frames with a name of 1 KiB each, and a root of their own. It takes little work to write their text of 800 kB.
 func longStacks() []byte {
 	const stacks, depth = 100, 8
 	var stack []byte
 	frames := ids(depth).plain()
-	return zstandard(join(head(), field(pprofString, repeat([]byte{'n'}, 1<<10)), field(pprofFunction, number(1, 1), number(2, 3)), locations(depth),
+	return zstandard(join(head(), period(), field(pprofString, repeat([]byte{'n'}, 1<<10)), field(pprofFunction, number(1, 1), number(2, 3)), locations(depth),
 		counting(stacks, func(to []byte, i int) []byte {
 			id := uint64(depth + i + 1)
 			to = appendField(to, pprofLocation, appendNumber(appendNumber(nil, 1, id), 3, id))
