@@ -68,7 +68,9 @@ const (
 func deepProfile() []byte { return zstandard(join(distinctStacks(1000, 1000, unnamed), period())) }
 
 // period is a period in the type of the samples.
-func period() content { return join(field(pprofPeriodType, number(1, 1), number(2, 2)), number(12, 1_000_000)) }
+func period() content {
+	return join(field(pprofPeriodType, number(1, 1), number(2, 2)), number(12, 1_000_000))
+}
 
 // longStacks is 100 stacks of eight frames with a name of 1 KiB each, and a root of their own. It takes little work to write their text of 800 kB.
 func longStacks() []byte {
