@@ -78,7 +78,10 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errTooSlow
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%w: %w", errAborted, err)
+		if refusalOf(err) == malformed { // It is not of the budget or a limit, but of the connection.
+			err = fmt.Errorf("%w: %w", errAborted, err)
+		}
+		return nil, err
 	}
 	plain, err := m.inflate(r, body, request)
 	if err != nil {

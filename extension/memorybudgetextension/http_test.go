@@ -224,6 +224,16 @@ func (r *running) refusals(t *testing.T, reason string) int64 {
 	return sumOf(metric, reason)
 }
 
+// TestHTTPLargeBody: the answer for a body above the limit says so, and nothing else.
+func TestHTTPLargeBody(t *testing.T) {
+	r := run(t, map[string]any{"limit_mib": 8, "max_inflated_mib": 1}, consumertest.NewNop())
+	answer := r.post(t, protoType, "", make([]byte, 9<<20))
+	assert.Equal(t, 413, answer.code)
+	assert.Contains(t, string(answer.body), "its body needs")
+	assert.NotContains(t, string(answer.body), errAborted.Error())
+	r.requireFree(t)
+}
+
 // TestHTTPAborted: a client that leaves in the middle of its body is counted as such.
 func TestHTTPAborted(t *testing.T) {
 	r := run(t, nil, consumertest.NewNop())
