@@ -28,29 +28,45 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-// start serves with a limit. A request for /wait is answered when the test ends. begun gets a value when it is being served.
-func start(t *testing.T, most int) (address string, closed *atomic.Int64, begun <-chan struct{}) {
+// limited is a server with a limit. A request for /wait is answered when the test ends.
+type limited struct {
+	address string
+	closed  atomic.Int64
+	// begun gets a value when a request for /wait is being served, and idle when a connection has become idle: that is after its answer.
+	begun, idle chan struct{}
+}
+
+func start(t *testing.T, most int) *limited {
 	t.Helper()
 	return startLimited(t, most, make(chan struct{}), func() {})
 }
 
 // startLimited is start with a function that is called when no connection is left. A request for /wait is answered when there is a value in end, too.
-func startLimited(t *testing.T, most int, end <-chan struct{}, full func()) (address string, closed *atomic.Int64, begun <-chan struct{}) {
+func startLimited(t *testing.T, most int, end <-chan struct{}, full func()) *limited {
 	t.Helper()
-	closed = &atomic.Int64{}
-	waits := make(chan struct{}, most)
+	s := &limited{begun: make(chan struct{}, most), idle: make(chan struct{}, 2*most)}
 	ended := make(chan struct{})
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/wait" {
-			waits <- struct{}{}
+			s.begun <- struct{}{}
 			select {
 			case <-end:
 			case <-ended:
 			}
 		}
 	})}
-	Limit(server, most, func() { closed.Add(1) }, full)
+	Limit(server, most, func() { s.closed.Add(1) }, full)
 	AllowGRPC(server)
+	changed := server.ConnState
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		changed(c, state)
+		if state == http.StateIdle {
+			select {
+			case s.idle <- struct{}{}:
+			default:
+			}
+		}
+	}
 	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	served := make(chan error)
 	go func() { served <- server.Serve(listener) }()
@@ -59,7 +75,8 @@ func startLimited(t *testing.T, most int, end <-chan struct{}, full func()) (add
 		require.NoError(t, server.Close())
 		require.ErrorIs(t, <-served, http.ErrServerClosed)
 	})
-	return listener.Addr().String(), closed, waits
+	s.address = listener.Addr().String()
+	return s
 }
 
 type connection struct {
@@ -99,56 +116,58 @@ func (c connection) requireClosed(t *testing.T) {
 
 // TestWithoutRequest: who has sent nothing for longest goes first, and others are served.
 func TestWithoutRequest(t *testing.T) {
-	address, closed, _ := start(t, 3)
-	served := connect(t, address)
+	s := start(t, 3)
+	served := connect(t, s.address)
 	served.ask(t)
-	first, second := connect(t, address), connect(t, address)
+	first, second := connect(t, s.address), connect(t, s.address)
 	time.Sleep(10 * time.Millisecond) // It has all of them.
 	for range 20 {
-		connect(t, address).ask(t)
+		connect(t, s.address).ask(t)
 	}
 	first.requireClosed(t)
 	second.requireClosed(t)
-	assert.Equal(t, int64(20), closed.Load())
+	assert.Equal(t, int64(20), s.closed.Load())
 }
 
 // TestIdle: without such a connection, one goes that has no request under way.
 func TestIdle(t *testing.T) {
-	address, closed, begun := start(t, 3)
-	working, older, newer := connect(t, address), connect(t, address), connect(t, address)
+	s := start(t, 3)
+	working, older, newer := connect(t, s.address), connect(t, s.address), connect(t, s.address)
 	working.send(t, "/wait")
-	<-begun
+	<-s.begun
 	older.ask(t)
+	<-s.idle
 	newer.ask(t)
-	another := connect(t, address)
+	<-s.idle
+	another := connect(t, s.address)
 	another.ask(t)
 	older.requireClosed(t)
 	newer.ask(t)
-	assert.Equal(t, int64(1), closed.Load())
+	assert.Equal(t, int64(1), s.closed.Load())
 }
 
 // TestAllWorking: what is under way is not cut off.
 func TestAllWorking(t *testing.T) {
-	address, closed, begun := start(t, 2)
+	s := start(t, 2)
 	for range 2 {
-		connect(t, address).send(t, "/wait")
-		<-begun
+		connect(t, s.address).send(t, "/wait")
+		<-s.begun
 	}
-	connect(t, address).requireClosed(t)
-	assert.Equal(t, int64(1), closed.Load())
+	connect(t, s.address).requireClosed(t)
+	assert.Equal(t, int64(1), s.closed.Load())
 }
 
 // TestAllStalled: if all connections have a request in progress, requests that have stalled are ended, and others have room.
 func TestAllStalled(t *testing.T) {
 	end := make(chan struct{}, 1)
-	address, _, begun := startLimited(t, 2, end, func() { end <- struct{}{} })
+	s := startLimited(t, 2, end, func() { end <- struct{}{} })
 	for range 2 {
-		connect(t, address).send(t, "/wait")
-		<-begun
+		connect(t, s.address).send(t, "/wait")
+		<-s.begun
 	}
-	connect(t, address).requireClosed(t)
+	connect(t, s.address).requireClosed(t)
 	require.Eventually(t, func() bool {
-		c := connect(t, address)
+		c := connect(t, s.address)
 		_, err := fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 		if err != nil {
 			return false
@@ -161,32 +180,32 @@ func TestAllStalled(t *testing.T) {
 // TestWaiting: only so many connections have no request in progress, also far below the limit of all. A header that is arriving does
 // not count as a request.
 func TestWaiting(t *testing.T) {
-	address, closed, begun := start(t, 10*MaxWaiting)
-	working := connect(t, address)
+	s := start(t, 10*MaxWaiting)
+	working := connect(t, s.address)
 	working.send(t, "/wait")
-	<-begun
-	idle := connect(t, address)
+	<-s.begun
+	idle := connect(t, s.address)
 	idle.ask(t)
 	_, err := fmt.Fprint(idle, "GET / HTTP/1.1\r\nA:\r\n")
 	require.NoError(t, err)
 	var first connection
 	for i := range MaxWaiting {
-		c := connect(t, address)
+		c := connect(t, s.address)
 		_, err := fmt.Fprint(c, "GET / HTTP/1.1\r\nA:\r\n")
 		require.NoError(t, err)
 		if i == 0 {
 			first = c
 		}
 	}
-	connect(t, address).ask(t)
+	connect(t, s.address).ask(t)
 	first.requireClosed(t)
-	assert.GreaterOrEqual(t, closed.Load(), int64(2))
-	assert.LessOrEqual(t, closed.Load(), int64(3))
+	assert.GreaterOrEqual(t, s.closed.Load(), int64(2))
+	assert.LessOrEqual(t, s.closed.Load(), int64(3))
 }
 
 // TestLargeHeaders: a header that is too large, or has too many fields, is refused, and its connection ends.
 func TestLargeHeaders(t *testing.T) {
-	address, _, _ := start(t, 100)
+	s := start(t, 100)
 	for name, test := range map[string]struct {
 		header string
 		code   int
@@ -198,7 +217,7 @@ func TestLargeHeaders(t *testing.T) {
 		"body":     {"Content-Length: 5\r\n" + strings.Repeat("X-A:\r\n", MaxFields), http.StatusRequestHeaderFieldsTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := connect(t, address)
+			c := connect(t, s.address)
 			_, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", test.header)
 			require.NoError(t, err)
 			answer := must.Get(http.ReadResponse(c.answers, nil))(t)
@@ -251,7 +270,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 
 // TestBodyOverHTTP2: a client can send only a little of a body that nobody reads.
 func TestBodyOverHTTP2(t *testing.T) {
-	address, _, begun := start(t, 10)
+	s := start(t, 10)
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	defer transport.CloseIdleConnections()
@@ -260,7 +279,7 @@ func TestBodyOverHTTP2(t *testing.T) {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/wait", io.NopCloser(&body))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.address+"/wait", io.NopCloser(&body))
 		assert.NoError(t, err)
 		answer, err := transport.RoundTrip(request)
 		if assert.ErrorIs(t, err, context.Canceled) {
@@ -268,7 +287,7 @@ func TestBodyOverHTTP2(t *testing.T) {
 		}
 		answer.Body.Close()
 	}()
-	<-begun
+	<-s.begun
 	require.Eventually(t, func() bool {
 		before := body.read.Load()
 		time.Sleep(100 * time.Millisecond)
