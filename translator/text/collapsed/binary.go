@@ -116,7 +116,7 @@ func (r *reader) readTree(content []byte) {
 		for i := len(names) - 1; i >= 0 && r.stack[i] == notAdded; i-- {
 			r.stack[i] = r.FrameLocation(names[i], nil, 0, 0)
 		}
-		r.add(one.value)
+		r.addNode(one.value)
 		return len(r.stack)
 	})
 }
@@ -134,7 +134,7 @@ func (r *reader) readTrie(content []byte) {
 		read += len(text)
 		r.CheckTotal("bytes of all stacks", read)
 		r.readStack(text)
-		r.add(one.value)
+		r.addNode(one.value)
 		return len(text)
 	})
 }

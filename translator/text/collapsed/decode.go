@@ -84,8 +84,12 @@ type reader struct {
 	index int32
 }
 
-// add adds count to the sample of the current stack.
-func (r *reader) add(count int64) { r.addAt(r.Stack(r.stack, true), count) }
+// addNode adds the value of a node to the sample of the current stack. Writers give each node a stack of its own. Repeated ones count, too: 14
+// million fit into 6 kB of zstd.
+func (r *reader) addNode(value int64) {
+	r.CheckSamples()
+	r.addAt(r.Stack(r.stack, true), value)
+}
 
 // addAt adds count to the sample of a stack. It fails if the product of count and period overflows int64.
 func (r *reader) addAt(stack int32, count int64) {

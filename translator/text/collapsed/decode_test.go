@@ -85,7 +85,11 @@ func TestRefusals(t *testing.T) {
 		"tree: huge children": {"\x00\x00\xff\xff\xff\xff\x0f", "byte 7: the payload ends"},
 	})
 	of(collapsed.Tree, 0).Refuses(t, limits, text.ErrTooLarge, map[string][2]string{
-		"tree: too deep": {"\x00\x00\x01" + strings.Repeat("\x01a\x00\x01", 4), "byte 15: profile exceeds a limit: locations of a sample: 4"},
+		"tree: too deep":     {"\x00\x00\x01" + strings.Repeat("\x01a\x00\x01", 4), "byte 15: profile exceeds a limit: locations of a sample: 4"},
+		"tree: equal stacks": {"\x00\x00\x03" + strings.Repeat("\x01a\x01\x00", 3), "byte 11: profile exceeds a limit: samples: 3, the limit is 2"},
+	})
+	of(collapsed.Trie, 0).Refuses(t, limits, text.ErrTooLarge, map[string][2]string{
+		"trie: equal stacks": {"\x00\x00\x03" + strings.Repeat("\x01a\x01\x00", 3), "byte 11: profile exceeds a limit: samples: 3, the limit is 2"},
 	})
 	of(collapsed.Groups, 10_000_000).Refuses(t, limits, text.ErrMalformed, map[string][2]string{
 		"too large a product": {"a 1\na 9223372036854775", "line 2: malformed profile: the count 9223372036854775"},

@@ -102,6 +102,11 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 	return number, b.err == nil
 }
 
+// CheckSamples limits all samples, before the next one is added. Without it, equal samples count once.
+func (b *Builder) CheckSamples() {
+	b.checkLimit("samples", b.stats.Samples+1, b.options.Limits.Samples)
+}
+
 // span returns the time range.
 func (p *Profile) span() (start, duration uint64) {
 	if p.events.Len() == 0 {
