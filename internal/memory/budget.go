@@ -28,8 +28,10 @@ func canceled(ctx context.Context) error {
 const (
 	// A request that needs at most one part in ordinaryPart of the budget is ordinary. Others are large.
 	ordinaryPart = 32
-	// One part in keptPart of the budget is kept for ordinary reservations.
-	keptPart = 8
+	// One that needs at most one part in smallPart of that is small, too.
+	smallPart = 4
+	// One part in keptPart of the budget is kept for ordinary requests. One part in smallKeptPart is kept for small ones.
+	keptPart, smallKeptPart = 8, 16
 )
 
 // Budget is a number of bytes that reservations share. Safe for concurrent use. A component has none before its start: nil has no limit.
@@ -43,6 +45,8 @@ type Budget struct {
 	mu   sync.Mutex
 	used int64
 	peak int64
+	// small is the number of bytes of small requests.
+	small int64
 	// begun is the time at which the last reservation began. No two have the same.
 	begun time.Duration
 	// waiters are the reservations that wait for bytes, in the order in which they are served.
@@ -94,11 +98,16 @@ func (b *Budget) Begin() *Reservation {
 	return &Reservation{budget: b, order: b.begun, holders: 1}
 }
 
-// fill returns up to how many bytes a part of the budget may be filled with a reservation of this size. The rest is kept for ordinary
-// reservations.
+// isSmall reports whether a request of so many bytes is small.
+func (b *Budget) isSmall(bytes int64) bool { return bytes <= b.ordinary()/smallPart }
+
+// fill returns up to how many bytes a part of the budget may be filled with a reservation of this size. The rest is kept for smaller ones.
 func (b *Budget) fill(part, bytes int64) int64 {
-	if bytes <= b.ordinary() {
+	switch {
+	case b.isSmall(bytes):
 		return part
+	case bytes <= b.ordinary():
+		return part - part/smallKeptPart
 	}
 	return part - part/keptPart
 }
@@ -119,6 +128,9 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}
 	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
+	if !b.isSmall(w.total()) {
+		r.outgrow()
+	}
 	b.insert(w)
 	b.serve()
 	b.limitWaiters()

@@ -126,7 +126,7 @@ func TestOldestOrdinaryFirst(t *testing.T) {
 		large := must.Get(b.Reserve(t.Context(), 2800))(t)
 		var small []*Reservation
 		for range 5 {
-			small = append(small, must.Get(b.Reserve(t.Context(), 80))(t))
+			small = append(small, must.Get(b.Reserve(t.Context(), 36))(t))
 		}
 		older := must.Get(b.Reserve(t.Context(), 0))(t)
 		time.Sleep(b.wait / 2)
@@ -137,13 +137,14 @@ func TestOldestOrdinaryFirst(t *testing.T) {
 				synctest.Wait()
 			}
 		}
-		got := orderOf(t, free, growth{"older", older, 100}, growth{"younger", younger, 70})
+		got := orderOf(t, free, growth{"older", older, 100}, growth{"younger", younger, 50})
 		assert.Equal(t, []string{"older", "younger"}, got)
 		large.Release()
 	})
 }
 
-// TestKeptForOrdinary: ordinary reservations get the kept part of the budget while large ones hold the rest and wait for more.
+// TestKeptForOrdinary: ordinary reservations get the kept part of the budget while large ones hold the rest and wait for more, and small ones get
+// their part of it while ordinary ones hold the rest.
 func TestKeptForOrdinary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1024, time.Second)
@@ -151,16 +152,24 @@ func TestKeptForOrdinary(t *testing.T) {
 		require.NoError(t, err)
 		_, err = b.Reserve(t.Context(), 35)
 		require.ErrorIs(t, err, ErrExhausted)
-		var ordinary []*Reservation
-		for range 4 {
+		var others []*Reservation
+		for range 2 {
 			r := must.Get(b.Reserve(t.Context(), 10))(t)
 			require.NoError(t, r.Grow(t.Context(), 32))
 			require.ErrorIs(t, r.Grow(t.Context(), 35), ErrExhausted, "it would be large")
-			ordinary = append(ordinary, r)
+			others = append(others, r)
+		}
+		_, err = b.Reserve(t.Context(), 9)
+		require.ErrorIs(t, err, ErrExhausted)
+		for range 8 {
+			r := must.Get(b.Reserve(t.Context(), 4))(t)
+			require.NoError(t, r.Grow(t.Context(), 8))
+			require.ErrorIs(t, r.Grow(t.Context(), 9), ErrExhausted, "it would not be small")
+			others = append(others, r)
 		}
 		_, err = b.Reserve(t.Context(), 1)
 		require.ErrorIs(t, err, ErrExhausted)
-		for _, r := range append(ordinary, large) {
+		for _, r := range append(others, large) {
 			r.Release()
 		}
 	})
@@ -229,7 +238,7 @@ func TestRoomForOrdinary(t *testing.T) {
 		b := New(3200, time.Minute)
 		working := must.Get(b.Reserve(t.Context(), 2400))(t)
 		var group sync.WaitGroup
-		results := make([]error, 8)
+		results := make([]error, 6)
 		for i := range results {
 			r := must.Get(b.Reserve(t.Context(), 100))(t)
 			group.Go(func() {

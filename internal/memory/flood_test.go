@@ -42,6 +42,28 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// TestOrdinaryWorksLong: small requests are served within 5 seconds while 64 of the largest ordinary ones hold all that they can get, for as long
+// as they need if they share a processor.
+func TestOrdinaryWorksLong(t *testing.T) {
+	for _, size := range []int64{16 << 10, 1 << 20, 4 << 20} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := New(640<<20, 2*time.Second)
+				var others sync.WaitGroup
+				for range 64 {
+					others.Go(func() { receive(t.Context(), b, 20<<20, func() { time.Sleep(20 * time.Second) }) })
+				}
+				synctest.Wait()
+				for range 20 {
+					assert.Less(t, timeOf(t, b, size), 5*time.Second)
+					time.Sleep(500 * time.Millisecond)
+				}
+				others.Wait()
+			})
+		})
+	}
+}
+
 // startFlood starts senders that come again and again, and lets them send for a while.
 func startFlood(t *testing.T, b *Budget, senders, size, processors int64) (end func()) {
 	t.Helper()

@@ -27,8 +27,8 @@ type Reservation struct {
 
 	// arriving reports whether the body of the request is still arriving, accepted whether the sender of the message has its answer.
 	arriving, accepted bool
-	// split reports whether bytes were split off.
-	split bool
+	// split reports whether bytes were split off, outgrown whether the request has needed more than a small one.
+	split, outgrown bool
 	bytes int64
 	// holders is the number of calls of Release until the bytes are free.
 	holders int
@@ -72,8 +72,8 @@ func (r *Reservation) Meter(ctx context.Context, used int64) *meter.Meter {
 // Add adds bytes that are allocated whether or not they fit, or subtracts them if they are negative.
 func (r *Reservation) Add(bytes int64) {
 	r.locked(func() {
-		r.bytes += bytes
-		r.budget.use(bytes)
+		r.set(r.bytes + bytes)
+		r.budget.serve()
 	})
 }
 
@@ -83,10 +83,33 @@ func (r *Reservation) Shrink(total int64) { r.locked(func() { r.shrink(total) })
 // shrink is Shrink with the lock held.
 func (r *Reservation) shrink(total int64) {
 	if total < r.bytes {
-		more := total - r.bytes
-		r.bytes = total
-		r.budget.use(more)
+		r.set(total)
+		r.budget.serve()
 	}
+}
+
+// set changes the number of bytes. The caller holds the lock.
+func (r *Reservation) set(bytes int64) {
+	b := r.budget
+	b.used += bytes - r.bytes
+	b.peak = max(b.peak, b.used)
+	b.small -= r.small()
+	r.bytes = bytes
+	b.small += r.small()
+}
+
+// small returns the number of bytes if they are those of a small request. The caller holds the lock.
+func (r *Reservation) small() int64 {
+	if r.accepted || r.outgrown || !r.budget.isSmall(r.bytes) {
+		return 0
+	}
+	return r.bytes
+}
+
+// outgrow says that the request is not small: it has little yet, but waits for much, or is accepted. The caller holds the lock.
+func (r *Reservation) outgrow() {
+	r.budget.small -= r.small()
+	r.outgrown = true
 }
 
 // Resize changes the reservation to this total number of bytes. It waits and fails as [Reservation.Grow] does.
@@ -99,9 +122,10 @@ func (r *Reservation) Resize(ctx context.Context, total int64) error {
 func (r *Reservation) Split(bytes int64) (part *Reservation) {
 	r.locked(func() {
 		bytes = min(bytes, r.bytes)
-		r.bytes -= bytes
+		r.set(r.bytes - bytes)
 		r.split = true
-		part = &Reservation{budget: r.budget, order: r.order, accepted: r.accepted, bytes: bytes, holders: 1}
+		part = &Reservation{budget: r.budget, order: r.order, accepted: r.accepted, holders: 1}
+		part.set(bytes)
 	})
 	return part
 }
@@ -111,8 +135,9 @@ func (r *Reservation) Split(bytes int64) (part *Reservation) {
 func (r *Reservation) Work(bytes int64) (work *Reservation) {
 	r.locked(func() {
 		lent := max(min(bytes, r.bytes), 0)
-		r.bytes -= lent
-		work = &Reservation{budget: r.budget, order: r.order, message: r, lent: lent, accepted: r.accepted, bytes: lent, holders: 1}
+		r.set(r.bytes - lent)
+		work = &Reservation{budget: r.budget, order: r.order, message: r, lent: lent, accepted: r.accepted, holders: 1}
+		work.set(lent)
 	})
 	return work
 }
@@ -148,7 +173,11 @@ func (r *Reservation) Join(other *Reservation) *Reservation {
 		return other
 	}
 	if other != nil {
-		r.locked(func() { r.bytes, other.bytes = r.bytes+other.bytes, 0 })
+		r.locked(func() {
+			moved := other.bytes
+			other.set(0)
+			r.set(r.bytes + moved)
+		})
 	}
 	return r
 }
@@ -174,7 +203,12 @@ func (r *Reservation) WriteAnswer(w io.Writer, answer []byte, abort func()) (wri
 
 // Accept marks the reservation as that of a message whose sender has its answer. It may use the whole budget from then on, and never
 // gives up in favor of others.
-func (r *Reservation) Accept() { r.locked(func() { r.accepted = true }) }
+func (r *Reservation) Accept() {
+	r.locked(func() {
+		r.outgrow()
+		r.accepted = true
+	})
+}
 
 // Retain adds a holder: the bytes stay reserved until each holder has called Release. It returns r.
 func (r *Reservation) Retain() *Reservation {
@@ -190,7 +224,8 @@ func (r *Reservation) Release() {
 		}
 		if r.message != nil && r.message.holders > 0 {
 			back := min(r.lent, r.bytes)
-			r.bytes, r.message.bytes = r.bytes-back, r.message.bytes+back
+			r.set(r.bytes - back)
+			r.message.set(r.message.bytes + back)
 		}
 		r.shrink(0)
 	})

@@ -76,29 +76,25 @@ func (b *Budget) insert(w *waiter) {
 	b.waiters = slices.Insert(b.waiters, i, w)
 }
 
-// use adds bytes to those that are used, or subtracts them, and serves the waiters. The caller holds the lock.
-func (b *Budget) use(bytes int64) {
-	b.used += bytes
-	b.peak = max(b.peak, b.used)
-	b.serve()
-}
-
 // serve reserves free bytes for the waiters, in order. A waiter that does not fit holds back those behind it, so that it is served at last; but
-// accepted ones pass, and large accepted ones hold back nobody. The caller holds the lock.
+// accepted ones pass, and small ones while they fit into what is kept for them. Large accepted ones hold back nobody. The caller holds the lock.
 func (b *Budget) serve() {
 	full := false
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
-		if full && !w.accepted || b.used+w.more > b.limitOf(w.Reservation, w.total()) {
+		if full && !w.accepted && !b.fitsSmall(w) || b.used+w.more > b.limitOf(w.Reservation, w.total()) {
 			full = full || !w.accepted || b.class(w) == 0
 			return false
 		}
-		b.used += w.more
-		b.peak = max(b.peak, b.used)
-		w.bytes += w.more
+		w.set(w.total())
 		w.done <- nil
 		return true
 	})
 	b.endDeadlock()
+}
+
+// fitsSmall reports whether w fits into what is kept for small requests.
+func (b *Budget) fitsSmall(w *waiter) bool {
+	return b.isSmall(w.total()) && b.small+w.more <= b.size/smallKeptPart
 }
 
 // maxWaiters is how many requests may wait that have nothing reserved: what each takes by itself, such as a stream of HTTP/2, counts nowhere.
@@ -131,17 +127,20 @@ func (b *Budget) endDeadlock() {
 	b.refuseYoungest(held-b.used/2, 0)
 }
 
-// relieve frees memory if w is the first waiter: it ends arrivals that have stalled, and, if w is ordinary, refuses large waiters, since what
-// they hold may be in the part that is kept for ordinary ones.
+// relieve frees memory if w is the first waiter or fits into what is kept for small requests. It ends arrivals that have stalled, and refuses
+// waiters of a larger kind, since what they hold may be in the part that is kept.
 func (b *Budget) relieve(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.waiters) == 0 || b.waiters[0] != w {
-		return
+	i, more := slices.Index(b.waiters, w), b.used+w.more-b.limitOf(w.Reservation, w.total())
+	if i == 0 {
+		b.endStalled(b.missing())
 	}
-	b.endStalled(b.missing())
-	if b.class(w) == 0 {
-		b.refuseYoungest(b.used+w.more-b.size, b.ordinary())
+	switch {
+	case i >= 0 && b.fitsSmall(w):
+		b.refuseYoungest(more, b.ordinary()/smallPart)
+	case i == 0 && b.class(w) == 0:
+		b.refuseYoungest(more, b.ordinary())
 	}
 }
 

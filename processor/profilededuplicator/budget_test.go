@@ -154,20 +154,12 @@ func TestBudgetIsExhausted(t *testing.T) {
 	})
 }
 
-// takeAll reserves the rest of the budget, including the part that is kept for small requests.
+// takeAll takes the rest of the budget, also what is kept for small requests.
 func (f *fixture) takeAll(t *testing.T) (release func()) {
 	t.Helper()
-	size, kept := f.budget.Size(), f.budget.Size()/8
-	var others []*memory.Reservation
-	for _, bytes := range []int64{size - kept - f.used(), kept / 4, kept / 4, kept / 4, kept / 4} {
-		other := must.Get(f.budget.Reserve(t.Context(), bytes))(t)
-		others = append(others, other)
-	}
-	return func() {
-		for _, other := range others {
-			other.Release()
-		}
-	}
+	others := f.budget.Begin()
+	others.Add(f.budget.Size() - f.used())
+	return others.Release
 }
 
 // events returns a message with one sample of 200 events and 200 attributes.
