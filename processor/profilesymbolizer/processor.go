@@ -103,11 +103,8 @@ func (s *symbolizer) sources(ctx context.Context, host component.Host, directory
 }
 
 // memory returns a meter for the index of one file, within the budget of all requests.
-func (s *symbolizer) memory(ctx context.Context) (*meter.Meter, func(), error) {
-	reservation, err := s.budget.Reserve(ctx, 0)
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *symbolizer) memory(ctx context.Context) (work *meter.Meter, release func()) {
+	reservation := s.budget.Begin()
 	return meter.New(0, func(total int64) error {
 		if total > s.cfg.MaxIndexMemory {
 			return fmt.Errorf("%w: its index needs more than max_index_memory, %d bytes", source.ErrTooLarge, s.cfg.MaxIndexMemory)
@@ -123,7 +120,7 @@ func (s *symbolizer) memory(ctx context.Context) (*meter.Meter, func(), error) {
 			return fmt.Errorf("%w: %w", source.ErrBusy, err)
 		}
 		return nil
-	}), reservation.Release, nil
+	}), reservation.Release
 }
 
 // Shutdown ends the workers. Indices that are being made are lost.

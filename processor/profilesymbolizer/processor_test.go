@@ -255,8 +255,7 @@ func TestIndexMemory(t *testing.T) {
 	assert.Empty(t, namesIn(last(sink)))
 	budget := memory.New(1<<20, time.Millisecond)
 	s.budget = budget
-	work, release, err := s.memory(t.Context())
-	require.NoError(t, err)
+	work, release := s.memory(t.Context())
 	assert.ErrorIs(t, work.Use(2000), source.ErrTooLarge)
 	cfg.MaxIndexMemory = 1 << 30
 	assert.ErrorIs(t, work.Use(2<<20), source.ErrTooLarge, "it exceeds the budget")

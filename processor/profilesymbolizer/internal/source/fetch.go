@@ -165,10 +165,7 @@ func (s *Store) index(ctx context.Context, b Binary, file *os.File, added []elff
 
 // build makes the index, without debug information if only the names of functions are wanted.
 func (s *Store) build(ctx context.Context, b Binary, file *io.SectionReader, added []elffile.Section, onlyNames bool) (made candidate, err error) {
-	memory, release, err := s.set.Memory(ctx)
-	if err != nil {
-		return made, err
-	}
+	memory, release := s.set.Memory(ctx)
 	defer release()
 	elf, err := elffile.Open(file, file.Size(), memory)
 	if err != nil {

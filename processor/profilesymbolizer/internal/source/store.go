@@ -33,7 +33,7 @@ type Settings struct {
 	// sources failed, or for which there was no memory.
 	MissingFor, FailedFor time.Duration
 	// Memory returns a meter for the work on one binary, and what releases its memory.
-	Memory func(ctx context.Context) (*meter.Meter, func(), error)
+	Memory func(ctx context.Context) (work *meter.Meter, release func())
 	// Fetched is told the result of a source, Indexed the time to make an index and what of DWARF was not read, and Cached the size of all
 	// indices. They must be safe for concurrent use.
 	Fetched func(source string, result Result, err error)

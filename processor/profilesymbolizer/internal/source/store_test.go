@@ -72,8 +72,8 @@ func settings(directory string, sources ...Source) Settings {
 }
 
 // memoryOf returns a memory that reserve limits.
-func memoryOf(reserve func(total int64) error) func(context.Context) (*meter.Meter, func(), error) {
-	return func(context.Context) (*meter.Meter, func(), error) { return meter.New(0, reserve), func() {}, nil }
+func memoryOf(reserve func(total int64) error) func(context.Context) (*meter.Meter, func()) {
+	return func(context.Context) (*meter.Meter, func()) { return meter.New(0, reserve), func() {} }
 }
 
 // directoryOfA returns a directory with the binary A.

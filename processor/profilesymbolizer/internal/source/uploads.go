@@ -40,7 +40,7 @@ type Uploads struct {
 	// MaxBytes limits all files, and all that are being received; MaxFileBytes limits one.
 	MaxBytes, MaxFileBytes int64
 	// Memory is that of [Settings].
-	Memory func(ctx context.Context) (*meter.Meter, func(), error)
+	Memory func(ctx context.Context) (work *meter.Meter, release func())
 	// Stored is told of the build id of each new file.
 	Stored func(id string)
 
@@ -125,10 +125,7 @@ func (u *Uploads) Receive(ctx context.Context, id string, size int64, replace bo
 		return 0, err
 	}
 	defer u.end(id)
-	memory, release, err := u.Memory(ctx)
-	if err != nil {
-		return 0, err
-	}
+	memory, release := u.Memory(ctx)
 	defer release()
 	if err := memory.Use(copyBytes); err != nil {
 		return 0, err

@@ -52,7 +52,7 @@ func newTarget(t *testing.T, stall, most time.Duration) *target {
 	x := &target{results: map[string]int{}}
 	x.files = &source.Uploads{
 		Directory: t.TempDir(), MaxBytes: 64 << 20, MaxFileBytes: 16 << 20, Stored: func(string) {},
-		Memory: func(context.Context) (*meter.Meter, func(), error) { return nil, func() {}, nil },
+		Memory: func(context.Context) (*meter.Meter, func()) { return nil, func() {} },
 	}
 	handler := Handler(x.files, stall, most, func(result string, err error) {
 		x.mu.Lock()

@@ -125,13 +125,13 @@ func TestFailed(t *testing.T) {
 // Headers that need more memory than is allowed are the fault of the file.
 func TestHeadersTooLarge(t *testing.T) {
 	x := newTarget(t, time.Minute, time.Minute)
-	x.files.Memory = func(context.Context) (*meter.Meter, func(), error) {
+	x.files.Memory = func(context.Context) (*meter.Meter, func()) {
 		return meter.New(0, func(total int64) error {
 			if total > 1<<18 {
 				return source.ErrTooLarge
 			}
 			return nil
-		}), func() {}, nil
+		}), func() {}
 	}
 	file := large(10)
 	_, err := x.send(t, uploadOf(idA, strconv.Itoa(len(file)), file, 1<<20))
