@@ -6,6 +6,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -46,7 +47,7 @@ func TestFlood(t *testing.T) {
 // as they need if they share a processor.
 func TestOrdinaryWorksLong(t *testing.T) {
 	for _, size := range []int64{16 << 10, 1 << 20, 4 << 20} {
-		t.Run(fmt.Sprint(size), func(t *testing.T) {
+		t.Run(strconv.FormatInt(size, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := New(640<<20, 2*time.Second)
 				var others sync.WaitGroup

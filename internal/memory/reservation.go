@@ -29,7 +29,7 @@ type Reservation struct {
 	arriving, accepted bool
 	// split reports whether bytes were split off, outgrown whether the request has needed more than a small one.
 	split, outgrown bool
-	bytes int64
+	bytes           int64
 	// holders is the number of calls of Release until the bytes are free.
 	holders int
 }
