@@ -9,26 +9,28 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+	"weak"
 )
 
 // Keeper keeps working memory from call to call, with the same policy everywhere in this repository:
 //   - One object of at most keptBytes stays permanently. A [sync.Pool] alone would lose it with the second garbage
 //     collection, and with a small heap that is soon.
 //   - Other objects of at most pooledBytes are in a [sync.Pool].
-//   - Larger objects are not kept.
+//   - Of larger objects, the last one is used again if no garbage collection was faster.
 //
 // The zero value is ready for use. Safe for concurrent use.
 type Keeper[T any] struct {
 	kept atomic.Pointer[T]
 	pool sync.Pool
+	last atomic.Pointer[weak.Pointer[T]]
 }
 
 const (
 	// keptBytes is small, so that idle heaps stay small: this memory is never freed.
 	keptBytes = 64 << 10
-	// pooledBytes limits pooled memory, which nobody counts while it is unused. A sync.Pool holds about one object per processor until
-	// the second garbage collection.
-	pooledBytes = 48 << 20
+	// pooledBytes limits pooled memory, which nobody counts while it is unused. A sync.Pool has as many objects as were in use at
+	// once, until the second garbage collection. An ordinary request needs about as much in the smallest container.
+	pooledBytes = 4 << 20
 )
 
 // Get returns an object that was put back, or nil.
@@ -36,16 +38,24 @@ func (k *Keeper[T]) Get() *T {
 	if kept := k.kept.Swap(nil); kept != nil {
 		return kept
 	}
+	if last := k.last.Swap(nil); last != nil {
+		if large := last.Value(); large != nil {
+			return large
+		}
+	}
 	pooled, _ := k.pool.Get().(*T)
 	return pooled
 }
 
 // Put puts an object back. bytes is its whole memory, including unused capacity. The caller must not use the object afterwards.
 func (k *Keeper[T]) Put(memory *T, bytes int) {
-	if bytes > pooledBytes || bytes <= keptBytes && k.kept.CompareAndSwap(nil, memory) {
-		return
+	switch {
+	case bytes > pooledBytes:
+		last := weak.Make(memory)
+		k.last.Store(&last)
+	case bytes > keptBytes || !k.kept.CompareAndSwap(nil, memory):
+		k.pool.Put(memory)
 	}
-	k.pool.Put(memory)
 }
 
 // Zeroed returns a slice of n zero values. It uses the memory of s if that is large enough, and overwrites its content.

@@ -51,14 +51,47 @@ func TestKeeperConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// TestKeeperFreesLargeObjects: a large object does not survive garbage collections, and a very large one is not kept at all.
+// TestKeeperFreesLargeObjects: a pooled object survives one garbage collection, a larger one none. It is used again before.
 func TestKeeperFreesLargeObjects(t *testing.T) {
 	var keeper Keeper[[]byte]
-	keeper.Put(new([]byte), pooledBytes+1)
-	assert.Nil(t, keeper.Get())
 	keeper.Put(new([]byte), keptBytes+1)
 	runtime.GC()
 	runtime.GC()
 	runtime.GC()
 	assert.Nil(t, keeper.Get())
+
+	large := new([]byte)
+	keeper.Put(large, pooledBytes+1)
+	assert.Same(t, large, keeper.Get())
+	assert.Nil(t, keeper.Get(), "no object is returned twice")
+	keeper.Put(large, pooledBytes+1)
+	large = nil
+	runtime.GC()
+	assert.Nil(t, keeper.Get())
+}
+
+// TestKeeperHoldsNothingLarge: after many large objects were in use at once, one garbage collection frees them.
+func TestKeeperHoldsNothingLarge(t *testing.T) {
+	const objects, size = 16, 8 << 20
+	var keeper Keeper[[]byte]
+	before := heap()
+	inUse := make([]*[]byte, objects)
+	for i := range inUse {
+		content := make([]byte, size)
+		inUse[i] = &content
+	}
+	for i := range inUse {
+		keeper.Put(inUse[i], size)
+		inUse[i] = nil
+	}
+	assert.Less(t, heap()-before, int64(size))
+	runtime.KeepAlive(&keeper)
+}
+
+// heap returns the bytes in use after a garbage collection.
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc) // #nosec G115 -- It is less than 1<<63.
 }
