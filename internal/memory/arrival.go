@@ -35,7 +35,7 @@ type Arrival struct {
 	began time.Time
 	// received counts the bytes since the last progress.
 	received int
-	// progressed is the time of the last progress in Unix nanoseconds, or 0 while the request does not wait for its sender.
+	// progressed is the time of the last progress in Unix nanoseconds, or 0 while it is not known that the request waits for its sender.
 	progressed atomic.Int64
 	// The lock of the budget guards the fields below.
 
@@ -158,11 +158,11 @@ func (a *Arrival) read(ctx context.Context, body io.Reader, announced int64, wor
 	}
 }
 
-// firstBytes is the size of the first buffer of a body. Most profiles fit.
+// firstBytes is the size of the first buffer of a body, unless less is announced. Most profiles fit.
 const firstBytes = 64 << 10
 
 // enlarge copies content to a larger buffer. The first one has firstBytes, the next one the announced length if the request is large, or
-// else twice the capacity. One more byte than announced shows the end without growing.
+// else twice the capacity, but no more than announced. One more byte than that shows the end without growing.
 func (a *Arrival) enlarge(ctx context.Context, content []byte, announced, workFactor, overhead int64) ([]byte, error) {
 	b, before := a.budget, int64(cap(content))
 	if announced > b.size {
@@ -238,8 +238,8 @@ func (b *Budget) endStalled(bytes int64) {
 const firstPart = 64 << 20
 
 // EndMost ends arrivals of [Budget.ArriveCounted]: nobody knows what each holds, or its progress. Those that take longer than
-// maxArrivalTime end. Of the others, one for each firstPart of the budget is kept. The rest are late after stallTime, the quarter of them that
-// began first after twice that time, and as many as are kept after four times: most of the memory may be in younger ones, which are late
+// maxArrivalTime end. Of the others, one for each firstPart of the budget is kept. The rest are late after stallTime, the first quarter of them
+// after twice that time, and as many as are kept, the first ones, after four times: most of the memory may be in younger ones, which are late
 // soon, or in ones that have ended, and is free soon. Three quarters of the late ones end, those that began last. With all, all
 // end.
 func (b *Budget) EndMost(all bool) {

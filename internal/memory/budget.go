@@ -34,7 +34,8 @@ const (
 	keptPart, smallKeptPart = 8, 16
 )
 
-// Budget is a number of bytes that reservations share. Safe for concurrent use. A component has none before its start: nil has no limit.
+// Budget is a number of bytes that reservations share. Safe for concurrent use. A component has none before its start: Begin,
+// Reserve and Message of nil have no limit.
 type Budget struct {
 	size int64
 	wait time.Duration
@@ -143,7 +144,7 @@ func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 	}
 }
 
-// pressureInterval is how often the first waiter frees memory, but at least once.
+// pressureInterval is how often a waiter tries to free memory, see [Budget.relieve], but at least once.
 const pressureInterval = 25 * time.Millisecond
 
 // block waits for the bytes of w.

@@ -19,7 +19,7 @@ import (
 )
 
 // MessageFactor is the reservation of a message as a multiple of its size in memory: for itself, and for one copy that joining,
-// deduplicating, marshalling or encoding makes.
+// deduplicating or marshalling makes.
 const MessageFactor = 2
 
 type contextKey struct{}

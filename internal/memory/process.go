@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// DefaultPercentage is the default budget in percent of the memory of the process. The rest is for the program, queues, and
-	// garbage.
+	// DefaultPercentage is the default budget in percent of the memory of the process. The rest is for the program, what does not count,
+	// and garbage.
 	DefaultPercentage = 40
 	// DefaultWait is how long a reservation waits for its bytes by default.
 	DefaultWait = 2 * time.Second

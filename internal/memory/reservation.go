@@ -27,7 +27,7 @@ type Reservation struct {
 
 	// arriving reports whether the body of the request is still arriving, accepted whether the sender of the message has its answer.
 	arriving, accepted bool
-	// split reports whether bytes were split off, outgrown whether the request has needed more than a small one.
+	// split reports whether bytes were split off, outgrown whether the request does not count as small any more.
 	split, outgrown bool
 	bytes           int64
 	// holders is the number of calls of Release until the bytes are free.
@@ -201,8 +201,8 @@ func (r *Reservation) WriteAnswer(w io.Writer, answer []byte, abort func()) (wri
 	return written, nil
 }
 
-// Accept marks the reservation as that of a message whose sender has its answer. It may use the whole budget from then on, and never
-// gives up in favor of others.
+// Accept marks the reservation as that of a message whose sender may have its answer, or of bytes that cannot be refused. It may use the whole
+// budget from then on, and never gives up in favor of others.
 func (r *Reservation) Accept() {
 	r.locked(func() {
 		r.outgrow()

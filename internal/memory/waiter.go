@@ -116,7 +116,7 @@ func (b *Budget) limitWaiters() {
 }
 
 // endDeadlock refuses waiters until those that are left hold at most half of what is used. So they cannot all wait for each other, and the
-// oldest gets its bytes. The caller holds the lock.
+// first in the order gets its bytes. The caller holds the lock.
 func (b *Budget) endDeadlock() {
 	held := int64(0)
 	for _, w := range b.waiters {
@@ -124,7 +124,7 @@ func (b *Budget) endDeadlock() {
 			held += w.held()
 		}
 	}
-	b.refuseYoungest(held-b.used/2, 0)
+	b.refuseLast(held-b.used/2, 0)
 }
 
 // relieve frees memory if w is the first waiter or fits into what is kept for small requests. It ends arrivals that have stalled, and refuses
@@ -138,15 +138,15 @@ func (b *Budget) relieve(w *waiter) {
 	}
 	switch {
 	case i >= 0 && b.fitsSmall(w):
-		b.refuseYoungest(more, b.ordinary()/smallPart)
+		b.refuseLast(more, b.ordinary()/smallPart)
 	case i == 0 && b.class(w) == 0:
-		b.refuseYoungest(more, b.ordinary())
+		b.refuseLast(more, b.ordinary())
 	}
 }
 
-// refuseYoungest refuses waiters of more than size bytes, the last first, until they hold this many together. The first one stays, and the first
+// refuseLast refuses waiters of more than size bytes, the last first, until they hold this many together. The first one stays, and the first
 // large one, and those that hold nothing or are accepted. The caller holds the lock.
-func (b *Budget) refuseYoungest(bytes, size int64) {
+func (b *Budget) refuseLast(bytes, size int64) {
 	large := slices.IndexFunc(b.waiters, func(w *waiter) bool { return b.class(w) > 0 && !w.accepted })
 	for i := len(b.waiters) - 1; i > 0 && bytes > 0; i-- {
 		w := b.waiters[i]
@@ -155,7 +155,7 @@ func (b *Budget) refuseYoungest(bytes, size int64) {
 		}
 		bytes -= w.held()
 		b.waiters = slices.Delete(b.waiters, i, i+1)
-		w.done <- fmt.Errorf("%w: %d more bytes are not free, and older requests wait; the budget has %d", ErrExhausted, w.more, b.size)
+		w.done <- fmt.Errorf("%w: %d more bytes are not free, and others are served first; the budget has %d", ErrExhausted, w.more, b.size)
 	}
 }
 

@@ -9,7 +9,7 @@ package meter // import "github.com/otelpprof/otelpprof/internal/memory/meter"
 type Meter struct {
 	// reserve is called with the total. It can be nil.
 	reserve func(total int64) error
-	// used is in use until [Meter.Set] reduces it. granted is the largest total that was reserved.
+	// used is in use until [Meter.Set] or a negative [Meter.Use] reduces it. granted is the largest total that was reserved.
 	used, granted int64
 	// done is the work since reserve was last called, in bytes.
 	done int64
