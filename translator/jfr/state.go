@@ -77,6 +77,7 @@ func (t *decoding) begin(opts *Options, src Source) {
 // release drops all references to the caller's data, and returns the size of the memory that it keeps, in bytes.
 func (t *decoding) release() (bytes int) {
 	t.src, t.stats, t.chunks, t.chunk, t.labels = Source{}, Stats{}, nil, nil, labels{}
+	inflate.Free(&t.inflated)
 	t.last.settings = nil
 	t.settings, t.firstSettings, t.scopes, t.threads = nil, nil, scopes{}, nil
 	t.meter = meter.Meter{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
@@ -56,6 +57,7 @@ const manyKeys = 1000
 // release drops all references to the caller's data and returns the size of the memory that is kept.
 func (t *decoding) release() (bytes int) {
 	t.src, t.meter, t.events = Source{}, meter.Meter{}, events{}
+	inflate.Free(&t.inflated)
 	t.wire.Reset()
 	t.tables.Release()
 	clear(t.slices)

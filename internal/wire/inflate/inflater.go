@@ -51,9 +51,7 @@ func grow(dst []byte, n int) []byte {
 	if cap(dst)-len(dst) >= n {
 		return dst
 	}
-	moved := make([]byte, len(dst), len(dst)+n)
-	copy(moved, dst)
-	return moved
+	return append(newBuffer(len(dst)+n), dst...)
 }
 
 // firstBytes is the size of the first buffer of [ReadAll].

@@ -1,0 +1,80 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inflate
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+)
+
+// TestFree: a large buffer is used again, but only after its memory was reserved, and not for contents that are much smaller.
+func TestFree(t *testing.T) {
+	const size = 3 * largeBytes
+	payload := gzipOf(t, make([]byte, size))
+	open := func(buffer *[]byte, payload []byte, reserve func(int64) error) error {
+		_, _, err := Open(buffer, payload, 2*size, meter.New(0, reserve))
+		return err
+	}
+	free := func(content []byte) *byte {
+		first := &content[:1][0]
+		Free(&content)
+		assert.Nil(t, content)
+		return first
+	}
+	for range 100 { // With the race detector, a sync.Pool forgets some of what it has.
+		var buffer []byte
+		require.NoError(t, open(&buffer, payload, nil))
+		first := free(buffer)
+
+		full := errors.New("full")
+		var refused []byte
+		require.ErrorIs(t, open(&refused, payload, func(total int64) error {
+			if total > largeBytes {
+				return full
+			}
+			return nil
+		}), full)
+		assert.Less(t, cap(refused), size, "who waits for memory has no large buffer")
+
+		var again []byte
+		require.NoError(t, open(&again, payload, nil))
+		if &again[0] == first {
+			return
+		}
+	}
+	t.Error("no large buffer was used again")
+}
+
+// TestFreeTooLarge: a content gets no buffer of more than twice its size.
+func TestFreeTooLarge(t *testing.T) {
+	for range 10 {
+		buffer := make([]byte, 3*largeBytes)
+		Free(&buffer)
+		buffer = newBuffer(largeBytes + 1)
+		assert.LessOrEqual(t, cap(buffer), 2*(largeBytes+1))
+	}
+}
+
+func TestFreeSmall(t *testing.T) {
+	buffer := make([]byte, 10)
+	Free(&buffer)
+	assert.Len(t, buffer, 10, "it stays")
+}
+
+func gzipOf(t *testing.T, content []byte) []byte {
+	t.Helper()
+	var compressed bytes.Buffer
+	w := gzip.NewWriter(&compressed)
+	_, err := w.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return compressed.Bytes()
+}
