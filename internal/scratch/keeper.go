@@ -16,13 +16,17 @@ import (
 //   - One object of at most keptBytes stays permanently. A [sync.Pool] alone would lose it with the second garbage
 //     collection, and with a small heap that is soon.
 //   - Other objects of at most pooledBytes are in a [sync.Pool].
-//   - Of larger objects, the last one is used again if no garbage collection was faster.
+//   - Of objects of at most largeBytes, one is used again, if no garbage collection was faster. Nobody counts it while its user waits for
+//     memory, so there is only one.
+//   - Larger objects are not kept.
 //
 // The zero value is ready for use. Safe for concurrent use.
 type Keeper[T any] struct {
 	kept atomic.Pointer[T]
 	pool sync.Pool
-	last atomic.Pointer[weak.Pointer[T]]
+	// large is the large object if nobody uses it, lent if somebody does.
+	large atomic.Pointer[weak.Pointer[T]]
+	lent  atomic.Pointer[T]
 }
 
 const (
@@ -31,6 +35,7 @@ const (
 	// pooledBytes limits pooled memory, which nobody counts while it is unused. A sync.Pool has as many objects as were in use at
 	// once, until the second garbage collection. An ordinary request needs about as much in the smallest container.
 	pooledBytes = 4 << 20
+	largeBytes  = 48 << 20
 )
 
 // Get returns an object that was put back, or nil.
@@ -38,9 +43,9 @@ func (k *Keeper[T]) Get() *T {
 	if kept := k.kept.Swap(nil); kept != nil {
 		return kept
 	}
-	if last := k.last.Swap(nil); last != nil {
-		if large := last.Value(); large != nil {
-			return large
+	if large := k.large.Swap(nil); large != nil {
+		if lent := large.Value(); lent != nil && k.lent.CompareAndSwap(nil, lent) {
+			return lent
 		}
 	}
 	pooled, _ := k.pool.Get().(*T)
@@ -49,10 +54,14 @@ func (k *Keeper[T]) Get() *T {
 
 // Put puts an object back. bytes is its whole memory, including unused capacity. The caller must not use the object afterwards.
 func (k *Keeper[T]) Put(memory *T, bytes int) {
+	k.lent.CompareAndSwap(memory, nil)
 	switch {
+	case bytes > largeBytes:
 	case bytes > pooledBytes:
-		last := weak.Make(memory)
-		k.last.Store(&last)
+		if k.lent.Load() == nil {
+			large := weak.Make(memory)
+			k.large.Store(&large)
+		}
 	case bytes > keptBytes || !k.kept.CompareAndSwap(nil, memory):
 		k.pool.Put(memory)
 	}

@@ -32,7 +32,7 @@ func TestKeeperConcurrent(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			for range 1000 {
+			for i := range 1000 {
 				m := keeper.Get()
 				if m == nil {
 					m = &memory{}
@@ -44,7 +44,7 @@ func TestKeeperConcurrent(t *testing.T) {
 				m.held = true
 				runtime.Gosched()
 				m.held = false
-				keeper.Put(m, 0)
+				keeper.Put(m, []int{0, keptBytes + 1, pooledBytes + 1}[i%3])
 			}
 		})
 	}
@@ -64,9 +64,26 @@ func TestKeeperFreesLargeObjects(t *testing.T) {
 	keeper.Put(large, pooledBytes+1)
 	assert.Same(t, large, keeper.Get())
 	assert.Nil(t, keeper.Get(), "no object is returned twice")
-	keeper.Put(large, pooledBytes+1)
-	large = nil
+	keeper.Put(new([]byte), pooledBytes+1)
 	runtime.GC()
+	assert.Nil(t, keeper.Get())
+}
+
+// TestKeeperLendsOne: while a large object is in use, no other is used again.
+func TestKeeperLendsOne(t *testing.T) {
+	var keeper Keeper[[]byte]
+	first, second := new([]byte), new([]byte)
+	keeper.Put(first, pooledBytes+1)
+	assert.Same(t, first, keeper.Get())
+	keeper.Put(second, pooledBytes+1)
+	assert.Nil(t, keeper.Get())
+	keeper.Put(first, pooledBytes+1)
+	assert.Same(t, first, keeper.Get())
+	keeper.Put(first, keptBytes)
+	keeper.Put(second, pooledBytes+1)
+	assert.Same(t, first, keeper.Get())
+	assert.Same(t, second, keeper.Get())
+	keeper.Put(second, largeBytes+1)
 	assert.Nil(t, keeper.Get())
 }
 
