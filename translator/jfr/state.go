@@ -78,6 +78,7 @@ func (t *decoding) begin(opts *Options, src Source) {
 func (t *decoding) release() (bytes int) {
 	t.src, t.stats, t.chunks, t.chunk, t.labels = Source{}, Stats{}, nil, nil, labels{}
 	inflate.Free(&t.inflated)
+	inflate.Free(&t.inflatedLabels)
 	t.last.settings = nil
 	t.settings, t.firstSettings, t.scopes, t.threads = nil, nil, scopes{}, nil
 	t.meter = meter.Meter{}
