@@ -24,9 +24,11 @@ import (
 type Keeper[T any] struct {
 	kept atomic.Pointer[T]
 	pool sync.Pool
-	// large is the large object if nobody uses it, lent if somebody does.
-	large atomic.Pointer[weak.Pointer[T]]
-	lent  atomic.Pointer[T]
+
+	mu sync.Mutex
+	// large is the large object, lent whether somebody uses it. Who does may also drop it.
+	large weak.Pointer[T]
+	lent  bool
 }
 
 const (
@@ -35,7 +37,8 @@ const (
 	// pooledBytes limits pooled memory, which nobody counts while it is unused. A sync.Pool has as many objects as were in use at
 	// once, until the second garbage collection. An ordinary request needs about as much in the smallest container.
 	pooledBytes = 4 << 20
-	largeBytes  = 48 << 20
+	// largeBytes limits what one request can hold for another.
+	largeBytes = 48 << 20
 )
 
 // Get returns an object that was put back, or nil.
@@ -43,27 +46,43 @@ func (k *Keeper[T]) Get() *T {
 	if kept := k.kept.Swap(nil); kept != nil {
 		return kept
 	}
-	if large := k.large.Swap(nil); large != nil {
-		if lent := large.Value(); lent != nil && k.lent.CompareAndSwap(nil, lent) {
-			return lent
-		}
+	if large := k.getLarge(); large != nil {
+		return large
 	}
 	pooled, _ := k.pool.Get().(*T)
 	return pooled
 }
 
+func (k *Keeper[T]) getLarge() *T {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	large := k.large.Value()
+	if large == nil || k.lent {
+		return nil
+	}
+	k.lent = true
+	return large
+}
+
 // Put puts an object back. bytes is its whole memory, including unused capacity. The caller must not use the object afterwards.
 func (k *Keeper[T]) Put(memory *T, bytes int) {
-	k.lent.CompareAndSwap(memory, nil)
-	switch {
-	case bytes > largeBytes:
-	case bytes > pooledBytes:
-		if k.lent.Load() == nil {
-			large := weak.Make(memory)
-			k.large.Store(&large)
-		}
-	case bytes > keptBytes || !k.kept.CompareAndSwap(nil, memory):
-		k.pool.Put(memory)
+	k.putLarge(memory, bytes)
+	if bytes > pooledBytes || bytes <= keptBytes && k.kept.CompareAndSwap(nil, memory) {
+		return
+	}
+	k.pool.Put(memory)
+}
+
+// putLarge is Put for the object that is used again, or may be. Others stay as they are.
+func (k *Keeper[T]) putLarge(memory *T, bytes int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	large := k.large.Value()
+	if large == nil || large == memory {
+		k.large, k.lent = weak.Pointer[T]{}, false
+	}
+	if !k.lent && bytes > pooledBytes && bytes <= largeBytes {
+		k.large = weak.Make(memory)
 	}
 }
 

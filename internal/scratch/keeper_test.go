@@ -87,6 +87,17 @@ func TestKeeperLendsOne(t *testing.T) {
 	assert.Nil(t, keeper.Get())
 }
 
+// TestKeeperDropped: if the user of the large object drops it, another one is used again.
+func TestKeeperDropped(t *testing.T) {
+	var keeper Keeper[[]byte]
+	keeper.Put(new([]byte), pooledBytes+1)
+	keeper.Get() // or nothing, if a garbage collection was faster
+	runtime.GC()
+	other := new([]byte)
+	keeper.Put(other, pooledBytes+1)
+	assert.Same(t, other, keeper.Get())
+}
+
 // TestKeeperHoldsNothingLarge: after many large objects were in use at once, one garbage collection frees them.
 func TestKeeperHoldsNothingLarge(t *testing.T) {
 	const objects, size = 16, 8 << 20

@@ -4,8 +4,6 @@
 package inflate
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"testing"
 
@@ -18,7 +16,7 @@ import (
 // TestFree: a large buffer is used again, but only after its memory was reserved, and not for contents that are much smaller.
 func TestFree(t *testing.T) {
 	const size = 3 * largeBytes
-	payload := gzipOf(t, make([]byte, size))
+	payload := gzipped(t, make([]byte, size))
 	open := func(buffer *[]byte, payload []byte, reserve func(int64) error) error {
 		_, _, err := Open(buffer, payload, 2*size, meter.New(0, reserve))
 		return err
@@ -67,14 +65,4 @@ func TestFreeSmall(t *testing.T) {
 	buffer := make([]byte, 10)
 	Free(&buffer)
 	assert.Len(t, buffer, 10, "it stays")
-}
-
-func gzipOf(t *testing.T, content []byte) []byte {
-	t.Helper()
-	var compressed bytes.Buffer
-	w := gzip.NewWriter(&compressed)
-	_, err := w.Write(content)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	return compressed.Bytes()
 }

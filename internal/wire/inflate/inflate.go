@@ -143,6 +143,7 @@ func (t *inflater) copyLayer(layer []byte) ([]byte, error) {
 // release returns the buffer for outer layers to its pool.
 func (t *inflater) release() {
 	if t.outer != nil {
+		Free(t.outer)
 		layers.Put(t.outer, cap(*t.outer))
 	}
 }
