@@ -73,7 +73,7 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 
 // tryJoin joins the samples of a group.
 func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
-	if err := t.checkWaste(); err != nil {
+	if err := t.checkWork(); err != nil {
 		return err
 	}
 	err := t.join(g, scope)

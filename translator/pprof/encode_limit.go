@@ -11,13 +11,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// maxWaste limits the work on profiles that are refused, in multiples of PprofBytes. Above it, all further profiles of the
-// message are refused without trying.
-const maxWaste = 2
+// maxWork limits the work on a message, with that on profiles that are refused, in multiples of PprofBytes. Above it, all further
+// profiles of the message are refused without trying.
+const maxWork = 2
 
-func (t *encoding) checkWaste() error {
-	if limit := t.opts.PprofBytes; t.wasted/maxWaste > limit {
-		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wasted, maxWaste*limit)
+func (t *encoding) checkWork() error {
+	if done, limit := t.written+t.wasted, t.opts.PprofBytes; done/maxWork > limit {
+		return pprofwire.TooLarge("bytes of pprofs, with those that are too large", done, maxWork*limit)
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 	if pprofs <= 1 || int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
 		return nil
 	}
-	if err := t.checkWaste(); err != nil {
+	if err := t.checkWork(); err != nil {
 		return err
 	}
 	before, wasted, total := t.written, t.wasted, 0

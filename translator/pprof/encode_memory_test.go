@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,7 +55,41 @@ func TestRefusalsCostLittle(t *testing.T) {
 	_, faults := encodeWithFaults(t, m.done(), pprof.EncodeOptions{PprofBytes: 100_000})
 	require.Len(t, faults, 5000)
 	assert.ErrorContains(t, faults[0], "bytes of the pprofs of a message: ")
-	assert.ErrorContains(t, faults[4999], "bytes of pprofs that are too large: ")
+	assert.ErrorContains(t, faults[4999], "bytes of pprofs, with those that are too large: ")
+}
+
+// TestWorkIsLimited: once the pprofs of a message have used the limit, it is spent only once more on others that do not fit.
+func TestWorkIsLimited(t *testing.T) {
+	const services, fit = 100, 10
+	var names []string
+	for i := range 2000 {
+		names = append(names, strconv.Itoa(i))
+	}
+	message := func(services int) pprofile.Profiles {
+		m := newMessage()
+		stack := m.stack(names...)
+		for i := range services {
+			m.sample(m.profileIn(m.addResource(strconv.Itoa(i)), "a/1"), stack, []int64{1})
+		}
+		return m.done()
+	}
+	limit := 0
+	for _, payload := range encode(t, message(fit), pprof.EncodeOptions{}) {
+		limit += len(payload.Pprof)
+	}
+	all, faults := encodeWithFaults(t, message(services), pprof.EncodeOptions{PprofBytes: limit + limit/fit/2})
+	assert.Len(t, all, fit)
+	require.Len(t, faults, services-fit)
+	tried := 0
+	for _, fault := range faults {
+		require.ErrorIs(t, fault, pprof.ErrTooLarge)
+		if !strings.Contains(fault.Error(), "bytes of pprofs, with those that are too large: ") {
+			tried++
+		}
+	}
+	t.Logf("%d of %d were tried", tried, len(faults))
+	assert.GreaterOrEqual(t, tried, fit)
+	assert.LessOrEqual(t, tried, 2*fit, "strings are not written before the size is known")
 }
 
 // largeMessage returns a message with n strings, functions, locations and samples, in two profiles.

@@ -57,7 +57,37 @@ type importer struct {
 	work  *meter.Meter
 	// strings are indices plus 1, 0 for texts that were not needed yet.
 	strings                        []uint32
-	functions, mappings, locations map[uint64]uint32
+	functions, mappings, locations rows
+}
+
+// rows has the row of each entry of a pprof by its ID. It needs a map only for IDs that do not count up from 1, as the encoder's do.
+type rows struct {
+	counted []uint32
+	others  map[uint64]uint32
+}
+
+// set sets the row of an ID.
+func (r *rows) set(id uint64, row uint32) {
+	switch n := uint64(len(r.counted)); {
+	case id-1 < n:
+		r.counted[id-1] = row
+	case id-1 == n:
+		r.counted = append(r.counted, row)
+	default:
+		if r.others == nil {
+			r.others = map[uint64]uint32{}
+		}
+		r.others[id] = row
+	}
+}
+
+// row returns the row of an ID, and whether it is known.
+func (r *rows) row(id uint64) (row uint32, known bool) {
+	if id-1 < uint64(len(r.counted)) {
+		return r.counted[id-1], true
+	}
+	row, known = r.others[id]
+	return row, known
 }
 
 func (i *importer) text(index uint32) uint32 {
@@ -77,33 +107,32 @@ func (i *importer) text(index uint32) uint32 {
 // addSymbols adds all functions, mappings and locations.
 func (i *importer) addSymbols() error {
 	p, t := i.pprof, i.table
-	i.functions, i.mappings, i.locations = make(map[uint64]uint32, len(p.Functions)), make(map[uint64]uint32, len(p.Mappings)), make(map[uint64]uint32, len(p.Locations))
 	for _, f := range p.Functions {
-		i.functions[f.ID] = t.Functions.Add(Function{
+		i.functions.set(f.ID, t.Functions.Add(Function{
 			Name: i.text(f.Name), SystemName: i.text(f.SystemName), File: i.text(f.Filename), StartLine: f.StartLine,
-		}, i.work)
+		}, i.work))
 	}
 	for _, m := range p.Mappings {
-		i.mappings[m.ID] = t.Mappings.Add(Mapping{
+		i.mappings.set(m.ID, t.Mappings.Add(Mapping{
 			Start: m.Start, Limit: m.Limit, Offset: m.Offset, File: i.text(m.Filename), BuildID: i.text(m.BuildID),
 			Has: Has{Functions: m.HasFunctions, Files: m.HasFilenames, LineNumbers: m.HasLineNumbers, InlineFrames: m.HasInlineFrames},
-		}, i.work)
+		}, i.work))
 	}
 	for n, l := range p.Locations {
 		lines := p.LinesAt(n)
 		next := uint32(0)
 		for _, line := range slices.Backward(lines) {
-			function, known := i.functions[line.FunctionID]
+			function, known := i.functions.row(line.FunctionID)
 			if !known && line.FunctionID != 0 {
 				return fmt.Errorf("%w: function %d does not exist", ErrInvalid, line.FunctionID)
 			}
 			next = t.Lines.Add(Line{Function: function, Next: next, Line: line.Line, Column: line.Column}, i.work)
 		}
-		mapping, known := i.mappings[l.MappingID]
+		mapping, known := i.mappings.row(l.MappingID)
 		if !known && l.MappingID != 0 {
 			return fmt.Errorf("%w: mapping %d does not exist", ErrInvalid, l.MappingID)
 		}
-		i.locations[l.ID] = t.Locations.Add(Location{Mapping: mapping, Lines: next, Address: l.Address, IsFolded: l.IsFolded}, i.work)
+		i.locations.set(l.ID, t.Locations.Add(Location{Mapping: mapping, Lines: next, Address: l.Address, IsFolded: l.IsFolded}, i.work))
 	}
 	return i.work.Err()
 }
@@ -111,7 +140,7 @@ func (i *importer) addSymbols() error {
 // stack returns the stack of a sample. The first location of a sample is the innermost call.
 func (i *importer) stack(sample int, locations []uint64) (stack uint32, err error) {
 	for _, id := range slices.Backward(locations) {
-		location, known := i.locations[id]
+		location, known := i.locations.row(id)
 		if !known {
 			return 0, fmt.Errorf("%w: location %d of sample %d does not exist", ErrInvalid, id, sample)
 		}

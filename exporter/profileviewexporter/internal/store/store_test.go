@@ -5,6 +5,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 	"testing"
@@ -202,6 +203,24 @@ func TestWithoutMemory(t *testing.T) {
 		}
 		_, memory := s.Held()
 		require.Zero(t, memory)
+	}
+}
+
+// TestRows: an entry is found by its ID, whether or not the IDs count up.
+func TestRows(t *testing.T) {
+	for _, ids := range [][]uint64{{1, 2, 3}, {3, 2, 1}, {2, 1, 2, 3}, {0, 1, math.MaxUint64, 7}, {1, 1, 3, 2, 3}} {
+		var r rows
+		want := map[uint64]uint32{}
+		for i, id := range ids {
+			want[id] = uint32(i + 10)
+			r.set(id, uint32(i+10))
+		}
+		for _, id := range []uint64{0, 1, 2, 3, 4, 7, math.MaxUint64} {
+			row, known := r.row(id)
+			wanted, exists := want[id]
+			assert.Equal(t, exists, known, "%v: %d", ids, id)
+			assert.Equal(t, wanted, row, "%v: %d", ids, id)
+		}
 	}
 }
 
