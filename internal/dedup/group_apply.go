@@ -41,7 +41,7 @@ func (g *Grouping) Memory() int64 {
 				samples = samples[n:]
 				total += int64(inProfile.n) * int64(dictionary.ProfileMemory+4*profile.AttributeIndices().Len())
 				if inProfile.n > 0 {
-					total += int64(n) * dictionary.PointerMemory
+					total += int64(n) * dictionary.PointerSize
 				}
 			}
 			total += int64(inScope.n) * int64(dictionary.ScopeMemory(scope.Scope(), scope.SchemaUrl()))

@@ -11,7 +11,7 @@ import (
 
 // The memory of an entry of each table in the message that WriteTo creates: an object, and the pointer to it.
 const (
-	messageString    = stringMemory
+	messageString    = StringSize
 	messageFunction  = functionMemory
 	messageMapping   = mappingMemory + 24  // with a list of attributes
 	messageLocation  = locationMemory + 16 // with a list of attributes

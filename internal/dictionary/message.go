@@ -12,24 +12,18 @@ import (
 // The memory of messages. The size in protobuf would be a bad estimate: the memory is several times as large, and the ratio depends on
 // the content. It also takes longer, since it depends on each number.
 
-// The memory of pdata's structs on a 64-bit system: the pointer in their table, and the size class of the struct.
+// The memory of an entry of a table or list: the pointer to it, and the entry.
 const (
-	PointerMemory = 8
+	SampleMemory  = PointerSize + SampleSize
+	ProfileMemory = PointerSize + ProfileSize
 
-	SampleMemory  = PointerMemory + 96
-	ProfileMemory = PointerMemory + 160
-	// containerMemory is for a resource or a scope, with its list.
-	containerMemory = PointerMemory + 128
-	entityMemory    = PointerMemory + 80
-
-	functionMemory  = PointerMemory + 24
-	mappingMemory   = PointerMemory + 64
-	locationMemory  = PointerMemory + 64
-	lineMemory      = PointerMemory + 24
-	stackMemory     = PointerMemory + 24
-	attributeMemory = PointerMemory + 32
-	linkMemory      = PointerMemory + 24
-	stringMemory    = 16
+	functionMemory  = PointerSize + FunctionSize
+	mappingMemory   = PointerSize + MappingSize
+	locationMemory  = PointerSize + LocationSize
+	lineMemory      = PointerSize + LineSize
+	stackMemory     = PointerSize + StackSize
+	attributeMemory = PointerSize + AttributeSize
+	linkMemory      = PointerSize + LinkSize
 )
 
 // MessageMemory estimates the memory of a message. It is within a third of what a message takes that was unmarshalled, unless many texts
@@ -50,12 +44,12 @@ func MessageMemory(pd pprofile.Profiles) int64 {
 
 // ResourceMemory estimates the memory of a resource, and of the URL of its schema, without its scopes.
 func ResourceMemory(resource pcommon.Resource, schemaURL string) int {
-	total := containerMemory + len(schemaURL) + MapMemory(resource.Attributes())
+	total := PointerSize + ResourceProfilesSize + len(schemaURL) + MapMemory(resource.Attributes())
 	for _, reference := range entity.ResourceEntityRefs(resource).All() {
-		total += entityMemory + len(reference.SchemaUrl()) + len(reference.Type())
+		total += PointerSize + EntitySize + len(reference.SchemaUrl()) + len(reference.Type())
 		for _, keys := range [...]pcommon.StringSlice{reference.IdKeys(), reference.DescriptionKeys()} {
 			for _, key := range keys.All() {
-				total += stringMemory + len(key)
+				total += StringSize + len(key)
 			}
 		}
 	}
@@ -64,7 +58,7 @@ func ResourceMemory(resource pcommon.Resource, schemaURL string) int {
 
 // ScopeMemory is [ResourceMemory] for a scope, without its profiles.
 func ScopeMemory(scope pcommon.InstrumentationScope, schemaURL string) int {
-	return containerMemory + len(schemaURL) + len(scope.Name()) + len(scope.Version()) + MapMemory(scope.Attributes())
+	return PointerSize + ScopeProfilesSize + len(schemaURL) + len(scope.Name()) + len(scope.Version()) + MapMemory(scope.Attributes())
 }
 
 func profileMemory(profile pprofile.Profile) int {
@@ -84,7 +78,7 @@ func MemoryOf(d pprofile.ProfilesDictionary) int {
 	total := d.FunctionTable().Len()*functionMemory + d.LinkTable().Len()*linkMemory
 	strings := d.StringTable()
 	for i := range strings.Len() {
-		total += stringMemory + len(strings.At(i))
+		total += StringSize + len(strings.At(i))
 	}
 	for _, mapping := range d.MappingTable().All() {
 		total += mappingMemory + 4*mapping.AttributeIndices().Len()

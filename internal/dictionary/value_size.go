@@ -10,13 +10,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// The memory of an element of a list of attributes or values on a 64-bit system, with its allocations, and of numbers and
-// the headers of strings and lists.
+// The memory of an element of a list of attributes or values, with its allocations.
 const (
-	keyValueMemory = 40 + 16
-	valueMemory    = 16 + 16
-	numberMemory   = 8
-	listMemory     = 24
+	keyValueMemory = KeyValueSize + 16
+	valueMemory    = ValueSize + 16
 )
 
 // size is the size of a value.
@@ -59,24 +56,24 @@ func (m *measurement) deeperMemory() (total int) {
 func (m *measurement) value(v pcommon.Value, levels int) size {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
-		return size{stringMemory + len(v.Str()), FieldBytes(len(v.Str()))}
+		return size{StringSize + len(v.Str()), FieldBytes(len(v.Str()))}
 	case pcommon.ValueTypeBytes:
-		return size{listMemory + v.Bytes().Len(), FieldBytes(v.Bytes().Len())}
+		return size{ListSize + v.Bytes().Len(), FieldBytes(v.Bytes().Len())}
 	case pcommon.ValueTypeBool:
-		return size{numberMemory, 2}
+		return size{NumberSize, 2}
 	case pcommon.ValueTypeInt:
-		return size{numberMemory, 1 + protowire.SizeVarint(uint64(v.Int()))}
+		return size{NumberSize, 1 + protowire.SizeVarint(uint64(v.Int()))}
 	case pcommon.ValueTypeDouble:
-		return size{numberMemory, 1 + protowire.SizeFixed64()}
+		return size{NumberSize, 1 + protowire.SizeFixed64()}
 	case pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
 		if levels == 0 {
 			m.deeper = append(m.deeper, v)
 			return size{}
 		}
 		items := m.items(v, levels-1)
-		return size{listMemory + items.memory, FieldBytes(items.protobuf)}
+		return size{ListSize + items.memory, FieldBytes(items.protobuf)}
 	default:
-		return size{memory: numberMemory}
+		return size{memory: NumberSize}
 	}
 }
 

@@ -21,7 +21,7 @@ type message struct {
 	mappings []*mapping
 	frames   []index.Frame // of all mappings; the function is the number of one of the names
 	names    *names
-	// memory reserves what is needed for the names.
+	// memory counts the names.
 	memory *meter.Meter
 }
 
@@ -98,7 +98,7 @@ const (
 	functionBytes = 512
 )
 
-// lookUp finds the frames of all locations, and reserves the memory of their names. A mapping whose index cannot be read has none.
+// lookUp finds the frames of all locations, and counts the memory of their names. A mapping whose index cannot be read has none.
 func (m *message) lookUp() error {
 	m.names = pool.Get().(*names)
 	for _, mapping := range m.mappings {

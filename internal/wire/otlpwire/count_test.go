@@ -79,7 +79,7 @@ func TestEachScalar(t *testing.T) {
 func TestStrings(t *testing.T) {
 	for length := 1; length < 100_000; length = length*5/4 + 1 {
 		times := max(1, 4<<20/length)
-		body := wrap([]step{{2, dictionary}}, repeat(bytesField(5, make([]byte, length)), times))
+		body := wrap([]step{{2, profilesDictionary}}, repeat(bytesField(5, make([]byte, length)), times))
 		t.Run(fmt.Sprintf("%d strings of %d bytes", times, length), func(t *testing.T) {
 			checkCount(t, 5, Profiles, body) // The shortest strings use a quarter of what counts for them: that is for a list that grows.
 		})
@@ -90,7 +90,7 @@ func TestNesting(t *testing.T) {
 	for name, field := range map[string]int{"array": 5, "list": 6} {
 		for signal, path := range map[Signal][]step{
 			Logs:     {{1, resourceLogs}, {2, scopeLogs}, {2, logRecord}, {5, anyValue}},
-			Profiles: {{2, dictionary}, {6, keyValueAndUnit}, {2, anyValue}},
+			Profiles: {{2, profilesDictionary}, {6, keyValueAndUnit}, {2, anyValue}},
 			Traces:   {{1, resourceSpans}, {1, resource}, {1, keyValue}, {2, anyValue}},
 		} {
 			_, err := Count(signal, wrap(path, nested(32, field)))

@@ -9,13 +9,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 const (
 	// objectBytes is the size of the largest message that an object can be, a span, with its pointer in a list.
-	objectBytes = 224 + growthCopies*pointerBytes
+	objectBytes = 224 + growthCopies*dictionary.PointerSize
 	// entryBytes is the size of a list entry that is not an object. The largest is a string.
-	entryBytes = growthCopies * stringBytes
+	entryBytes = growthCopies * dictionary.StringSize
 	// escapedCopies is how many copies of a string with escapes exist while the parser resolves them.
 	escapedCopies = 4
 	// maxBrackets limits nested brackets. A level of an attribute value has up to 4: the object, its list, the entry, its

@@ -3,6 +3,8 @@
 
 package otlpwire
 
+import "github.com/otelpprof/otelpprof/internal/dictionary"
+
 // messageID is a message of OTLP.
 type messageID uint8
 
@@ -45,7 +47,7 @@ const (
 	exemplar
 	profile
 	sample
-	dictionary
+	profilesDictionary
 	mapping
 	location
 	stack
@@ -76,9 +78,6 @@ const (
 	// growthCopies is how many times each entry of a list is counted. When a list grows, its old array exists beside the new
 	// one, which is twice as large.
 	growthCopies = 3
-	// pointerBytes, stringBytes are the sizes of entries of lists.
-	pointerBytes = 8
-	stringBytes  = 16
 )
 
 // embedded is a submessage whose struct is a part of its parent's struct.
@@ -91,7 +90,7 @@ func oneofMessage(m messageID, bytes uint16) field {
 
 // pointerList is a list of pointers to submessages of this size.
 func pointerList(m messageID, bytes uint16) field {
-	return field{kind: message, message: m, bytes: bytes + growthCopies*pointerBytes}
+	return field{kind: message, message: m, bytes: bytes + growthCopies*dictionary.PointerSize}
 }
 
 // valueList is a list of submessages of this size, without pointers.
@@ -104,10 +103,10 @@ func varintList(bytes uint16) field { return field{kind: packed, bytes: growthCo
 
 var (
 	stringField = field{kind: text}
-	stringList  = field{kind: text, bytes: growthCopies * stringBytes}
+	stringList  = field{kind: text, bytes: growthCopies * dictionary.StringSize}
 	fixed64List = field{kind: packedFixed64, bytes: growthCopies * 8}
-	keyValues   = valueList(keyValue, 40)
-	oneofNumber = field{kind: fixed, bytes: 8} // a number in a oneof is allocated separately
+	keyValues   = valueList(keyValue, dictionary.KeyValueSize)
+	oneofNumber = field{kind: fixed, bytes: dictionary.NumberSize} // a number in a oneof is allocated separately
 )
 
 // deprecatedField is the former number of the field for lists of scopes. pdata still reads it.
@@ -117,32 +116,33 @@ const deprecatedField = 1000
 // body with many empty profiles would cause minutes of work.
 const profileHandling = 16 << 10
 
-// messages has the fields that need memory, by message and field number. The sizes are those of pdata's structs on 64-bit
-// systems, rounded up to Go's size classes.
+// messages has the fields that need memory, by message and field number. The sizes of pdata's structs that no
+// profile has are rounded up to Go's size classes, as those of package dictionary.
 var messages = [...][]field{
 	leaf:             {},
 	logsRequest:      {1: pointerList(resourceLogs, 128)},
 	tracesRequest:    {1: pointerList(resourceSpans, 128)},
 	metricsRequest:   {1: pointerList(resourceMetrics, 128)},
-	profilesRequest:  {1: pointerList(resourceProfiles, 96), 2: embedded(dictionary)},
+	profilesRequest:  {1: pointerList(resourceProfiles, dictionary.ResourceProfilesSize), 2: embedded(profilesDictionary)},
 	resourceLogs:     {1: embedded(resource), 2: pointerList(scopeLogs, 112), 3: stringField, deprecatedField: pointerList(scopeLogs, 112)},
 	resourceSpans:    {1: embedded(resource), 2: pointerList(scopeSpans, 112), 3: stringField, deprecatedField: pointerList(scopeSpans, 112)},
 	resourceMetrics:  {1: embedded(resource), 2: pointerList(scopeMetrics, 112), 3: stringField, deprecatedField: pointerList(scopeMetrics, 112)},
-	resourceProfiles: {1: embedded(resource), 2: pointerList(scopeProfiles, 112), 3: stringField},
-	resource:         {1: keyValues, 3: pointerList(entityRef, 80)},
+	resourceProfiles: {1: embedded(resource), 2: pointerList(scopeProfiles, dictionary.ScopeProfilesSize), 3: stringField},
+	resource:         {1: keyValues, 3: pointerList(entityRef, dictionary.EntitySize)},
 	entityRef:        {1: stringField, 2: stringField, 3: stringList, 4: stringList},
 	scope:            {1: stringField, 2: stringField, 3: keyValues},
 	scopeLogs:        {1: embedded(scope), 2: pointerList(logRecord, 128), 3: stringField},
 	scopeSpans:       {1: embedded(scope), 2: pointerList(span, 224), 3: stringField},
 	scopeMetrics:     {1: embedded(scope), 2: pointerList(metric, 96), 3: stringField},
-	scopeProfiles:    {1: embedded(scope), 2: pointerList(profile, 160+profileHandling), 3: stringField},
+	scopeProfiles:    {1: embedded(scope), 2: pointerList(profile, dictionary.ProfileSize+profileHandling), 3: stringField},
 
 	keyValue: {1: stringField, 2: embedded(anyValue)},
 	anyValue: {
-		1: {kind: text, bytes: 16}, 2: oneofNumber, 3: oneofNumber, 4: oneofNumber,
-		5: oneofMessage(arrayValue, 8+24), 6: oneofMessage(keyValueList, 8+24), 7: {kind: text, bytes: 24}, 8: oneofNumber,
+		1: {kind: text, bytes: dictionary.StringSize}, 2: oneofNumber, 3: oneofNumber, 4: oneofNumber,
+		5: oneofMessage(arrayValue, 8+dictionary.ListSize), 6: oneofMessage(keyValueList, 8+dictionary.ListSize),
+		7: {kind: text, bytes: dictionary.ListSize}, 8: oneofNumber,
 	},
-	arrayValue:   {1: valueList(anyValue, 16)},
+	arrayValue:   {1: valueList(anyValue, dictionary.ValueSize)},
 	keyValueList: {1: keyValues},
 
 	logRecord: {3: stringField, 5: embedded(anyValue), 6: keyValues, 12: stringField},
@@ -167,14 +167,15 @@ var messages = [...][]field{
 	summary:      {6: pointerList(leaf, 16), 7: keyValues},
 	exemplar:     {3: oneofNumber, 6: oneofNumber, 7: keyValues},
 
-	profile: {2: pointerList(sample, 96), 9: stringField, 10: stringField, 11: varintList(4)},
+	profile: {2: pointerList(sample, dictionary.SampleSize), 9: stringField, 10: stringField, 11: varintList(4)},
 	sample:  {2: varintList(4), 4: varintList(8), 5: fixed64List},
-	dictionary: {
-		1: pointerList(mapping, 64), 2: pointerList(location, 64), 3: pointerList(leaf, 24), 4: pointerList(leaf, 24), 5: stringList,
-		6: pointerList(keyValueAndUnit, 32), 7: pointerList(stack, 24),
+	profilesDictionary: {
+		1: pointerList(mapping, dictionary.MappingSize), 2: pointerList(location, dictionary.LocationSize),
+		3: pointerList(leaf, dictionary.FunctionSize), 4: pointerList(leaf, dictionary.LinkSize), 5: stringList,
+		6: pointerList(keyValueAndUnit, dictionary.AttributeSize), 7: pointerList(stack, dictionary.StackSize),
 	},
 	mapping:         {5: varintList(4)},
-	location:        {3: pointerList(leaf, 24), 4: varintList(4)},
+	location:        {3: pointerList(leaf, dictionary.LineSize), 4: varintList(4)},
 	stack:           {1: varintList(4)},
 	keyValueAndUnit: {2: embedded(anyValue)},
 }

@@ -155,7 +155,7 @@ func (s *Set[T]) grow(work *meter.Meter) bool {
 	if work.Need(4*int64(slots)) != nil {
 		return false
 	}
-	_ = work.Use(4 * int64(slots-len(s.slots))) // It is reserved.
+	_ = work.Use(4 * int64(slots-len(s.slots))) // Need has counted it.
 	s.slots = make([]uint32, slots)
 	for i, row := range s.Rows {
 		at, _ := s.find(row)
@@ -179,6 +179,6 @@ func Append[T any](list []T, one T, work *meter.Meter) []T {
 		return list
 	}
 	list = append(list, one)
-	_ = work.Use(int64(cap(list)-before) * sizeOf[T]()) // It is reserved.
+	_ = work.Use(int64(cap(list)-before) * sizeOf[T]()) // Need has counted it.
 	return list
 }

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package elffile reads ELF files that can be hostile: sizes are checked, and reserved, before anything is allocated or inflated.
+// Package elffile reads ELF files that can be hostile: sizes are checked and counted before anything is allocated or inflated.
 package elffile // import "github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 
 import (
@@ -60,7 +60,7 @@ type Segment struct {
 	Offset, Address, FileSize, MemorySize uint64
 }
 
-// Open reads the headers of an ELF file. The memory of all that is read from it is reserved with the meter.
+// Open reads the headers of an ELF file. memory counts all that is read from it.
 func Open(reader io.ReaderAt, size int64, memory *meter.Meter) (*File, error) {
 	f := &File{reader: reader, size: size, memory: memory}
 	var head [64]byte

@@ -52,7 +52,7 @@ const (
 	numLayers
 )
 
-// NewBuilder returns a builder for a binary with code in these areas, which it sorts. The memory is reserved with the meter.
+// NewBuilder returns a builder for a binary with code in these areas, which it sorts. memory counts what it allocates.
 func NewBuilder(code []Area, segments []Segment, memory *meter.Meter) (*Builder, error) {
 	b := &Builder{
 		code: code, segments: segments, memory: memory,
@@ -73,7 +73,7 @@ func NewBuilder(code []Area, segments []Segment, memory *meter.Meter) (*Builder,
 // Err returns the first error, of the meter or of a table that is full.
 func (b *Builder) Err() error { return b.err }
 
-// use reserves memory for an entry. Growing a slice needs its old and its new memory.
+// use counts the memory of an entry. Growing a slice needs its old and its new memory.
 func (b *Builder) use(bytes int64) bool {
 	if b.err == nil {
 		b.err = b.memory.Use(3 * bytes)

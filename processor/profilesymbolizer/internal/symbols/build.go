@@ -28,7 +28,7 @@ type Result struct {
 // errPanic says that a file made a reader panic: that is a defect, but ends this file only.
 var errPanic = errors.New("a reader of symbols has panicked")
 
-// Build writes the index of a file. The memory of the work is reserved with the meter.
+// Build writes the index of a file. memory counts what the work allocates.
 func Build(file *elffile.File, w io.WriterAt, memory *meter.Meter) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
