@@ -91,7 +91,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.
 	if err != nil {
 		return nil, err
 	}
-	message := messageMemory((1+readCopies)*int64(len(plain)), counted)
+	message := messageMemory(int64(cap(plain)+readCopies*len(plain)), counted)
 	if err := request.Resize(r.Context(), requestBytes+message); err != nil {
 		return nil, err
 	}

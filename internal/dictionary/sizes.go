@@ -3,7 +3,7 @@
 
 package dictionary
 
-// The sizes of pdata's structs on 64-bit systems in bytes, rounded up to Go's size classes, or the next one.
+// At least the memory of pdata's structs on 64-bit systems, in bytes, with Go's size classes. Pairs and values are parts of lists, so theirs are exact.
 const (
 	PointerSize = 8
 	NumberSize  = 8

@@ -16,7 +16,7 @@ import (
 //   - One object of at most keptBytes stays permanently. A [sync.Pool] alone would lose it with the second garbage
 //     collection, and with a small heap that is soon.
 //   - Other objects of at most pooledBytes are in a [sync.Pool].
-//   - Of objects of at most largeBytes, one is used again, if no garbage collection was faster. Nobody counts it while its user waits for
+//   - Of objects of at most largeBytes, one is used again, unless a garbage collection has freed it. Nobody counts it while its user waits for
 //     memory, so there is only one.
 //   - Larger objects are not kept.
 //
@@ -26,7 +26,7 @@ type Keeper[T any] struct {
 	pool sync.Pool
 
 	mu sync.Mutex
-	// large is the large object, lent whether somebody uses it. Who does may also drop it.
+	// large is the large object, lent whether somebody uses it. Its user may also drop it.
 	large weak.Pointer[T]
 	lent  bool
 }
@@ -77,6 +77,9 @@ func (k *Keeper[T]) Put(memory *T, bytes int) {
 func (k *Keeper[T]) putLarge(memory *T, bytes int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if !k.lent && bytes <= pooledBytes {
+		return // The large object is not in use. To look at it would keep it from the garbage collection.
+	}
 	large := k.large.Value()
 	if large == nil || large == memory {
 		k.large, k.lent = weak.Pointer[T]{}, false

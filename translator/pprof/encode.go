@@ -208,7 +208,7 @@ func (t *encoding) encodeGroup(
 	}
 	payload, err := t.writeGroup(g, resource, scope)
 	if err != nil {
-		t.wasted += t.work()
+		t.waste(t.work())
 		faults = append(faults, t.refuseGroup(g, err)...)
 	}
 	return payload, faults

@@ -45,6 +45,9 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 	if err == nil {
 		return nil
 	}
+	if len(g.profiles) == 1 {
+		return t.refuseGroup(g, err)
+	}
 	// At least one profile is invalid. Try each alone to find all of them, and join the others again.
 	all := g.profiles
 	g.profiles = nil
@@ -73,12 +76,12 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 
 // tryJoin joins the samples of a group.
 func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
-	if err := t.checkWork(); err != nil {
+	if err := t.checkWaste(); err != nil {
 		return err
 	}
 	err := t.join(g, scope)
 	if err != nil {
-		t.wasted += t.work()
+		t.waste(t.work())
 	}
 	return err
 }

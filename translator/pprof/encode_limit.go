@@ -11,13 +11,15 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// maxWork limits the work on a message, with that on profiles that are refused, in multiples of PprofBytes. Above it, all further
-// profiles of the message are refused without trying.
-const maxWork = 2
+// waste counts work, in bytes, that was done for what is not written. What exceeds the limit once is charged with the limit at most, so that
+// the profiles behind it are still tried.
+func (t *encoding) waste(bytes int) { t.wasted += min(bytes, t.opts.PprofBytes) }
 
-func (t *encoding) checkWork() error {
-	if done, limit := t.written+t.wasted, t.opts.PprofBytes; done/maxWork > limit {
-		return pprofwire.TooLarge("bytes of pprofs, with those that are too large", done, maxWork*limit)
+// checkWaste returns an error if the work on what is not written exceeds the limit. Then all further profiles of the message are refused
+// without trying.
+func (t *encoding) checkWaste() error {
+	if limit := t.opts.PprofBytes; t.wasted > limit {
+		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wasted, limit)
 	}
 	return nil
 }
@@ -47,7 +49,7 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 	if pprofs <= 1 || int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
 		return nil
 	}
-	if err := t.checkWork(); err != nil {
+	if err := t.checkWaste(); err != nil {
 		return err
 	}
 	before, wasted, total := t.written, t.wasted, 0
@@ -63,7 +65,7 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 	})
 	t.written = before
 	if err != nil {
-		t.wasted += total
+		t.waste(total)
 		return err
 	}
 	t.wasted = wasted // The same work follows.

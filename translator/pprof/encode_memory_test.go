@@ -55,7 +55,7 @@ func TestRefusalsCostLittle(t *testing.T) {
 	_, faults := encodeWithFaults(t, m.done(), pprof.EncodeOptions{PprofBytes: 100_000})
 	require.Len(t, faults, 5000)
 	assert.ErrorContains(t, faults[0], "bytes of the pprofs of a message: ")
-	assert.ErrorContains(t, faults[4999], "bytes of pprofs, with those that are too large: ")
+	assert.ErrorContains(t, faults[4999], "bytes of pprofs that are too large: ")
 }
 
 // TestWorkIsLimited: once the pprofs of a message have used the limit, it is spent only once more on others that do not fit.
@@ -83,13 +83,61 @@ func TestWorkIsLimited(t *testing.T) {
 	tried := 0
 	for _, fault := range faults {
 		require.ErrorIs(t, fault, pprof.ErrTooLarge)
-		if !strings.Contains(fault.Error(), "bytes of pprofs, with those that are too large: ") {
+		if !strings.Contains(fault.Error(), "bytes of pprofs that are too large: ") {
 			tried++
 		}
 	}
 	t.Logf("%d of %d were tried", tried, len(faults))
 	assert.GreaterOrEqual(t, tried, fit)
 	assert.LessOrEqual(t, tried, 2*fit, "strings are not written before the size is known")
+}
+
+// TestOneTooLarge: a service whose pprofs exceed the limit, in one pprof or only together, does not keep those of others from being written, although
+// these fill the limit.
+func TestOneTooLarge(t *testing.T) {
+	const services = 28
+	var names []string
+	for i := range 2000 {
+		names = append(names, strconv.Itoa(i))
+	}
+	for name, add := range map[string]func(m *message, bad pprofile.ScopeProfiles){
+		"one pprof": func(m *message, bad pprofile.ScopeProfiles) {
+			p := m.profileIn(bad, "a/1")
+			for i := range 200 {
+				m.sample(p, m.stack(append([]string{strconv.Itoa(i)}, names...)...), []int64{1})
+			}
+		},
+		"two pprofs": func(m *message, bad pprofile.ScopeProfiles) {
+			for at := range 2 {
+				p := m.profileIn(bad, "a/1")
+				p.SetTime(pcommon.Timestamp(at + 1))
+				for i := range 60 {
+					m.sample(p, m.stack(names...), []int64{1}, m.attribute("n", i, ""))
+				}
+			}
+		},
+	} {
+		m := newMessage()
+		add(m, m.addResource("bad"))
+		for i := range services {
+			m.sample(m.profileIn(m.addResource("good"+strconv.Itoa(i)), "a/1"), m.stack(names[:400]...), []int64{1})
+		}
+		pd, good, largest := m.done(), 0, 0
+		for _, payload := range encode(t, pd, pprof.EncodeOptions{}) {
+			if payload.ResourceIndex > 1 {
+				good += len(payload.Pprof)
+			} else {
+				largest = max(largest, len(payload.Pprof))
+			}
+		}
+		limit := max(good+good/50, largest+largest/50)
+		if name == "one pprof" {
+			require.Greater(t, largest, good+good/10, name)
+			limit = good + good/50
+		}
+		all, _ := encodeWithFaults(t, pd, pprof.EncodeOptions{PprofBytes: limit})
+		assert.Len(t, all, services, name)
+	}
 }
 
 // largeMessage returns a message with n strings, functions, locations and samples, in two profiles.

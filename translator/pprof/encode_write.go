@@ -164,12 +164,16 @@ func (t *encoding) original(g *group) (types []SampleType, found bool, err error
 	if err := t.outReused.growTo(&t.memory, payload.Len()); err != nil {
 		return nil, false, err
 	}
-	t.out, _, err = inflate.Append(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
+	largest := 0
+	t.out, largest, err = inflate.Append(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
 	if err == nil {
 		err = t.outReused.growTo(&t.memory, payload.Len()+cap(t.out))
 	}
 	if err == nil {
 		types, found = typesOf(t.out, &t.memory.Meter)
+	}
+	if !found {
+		t.waste(largest)
 	}
 	if t.memory.Err() != nil {
 		return nil, false, t.memory.grow(0)

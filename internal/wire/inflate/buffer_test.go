@@ -15,7 +15,7 @@ import (
 
 // TestFree: a large buffer is used again, but only after its memory was reserved, and not for contents that are much smaller.
 func TestFree(t *testing.T) {
-	const size = 3 * largeBytes
+	const size = 3 * aboveBytes
 	payload := gzipped(t, make([]byte, size))
 	open := func(buffer *[]byte, payload []byte, reserve func(int64) error) error {
 		_, _, err := Open(buffer, payload, 2*size, meter.New(0, reserve))
@@ -35,7 +35,7 @@ func TestFree(t *testing.T) {
 		full := errors.New("full")
 		var refused []byte
 		require.ErrorIs(t, open(&refused, payload, func(total int64) error {
-			if total > largeBytes {
+			if total > aboveBytes {
 				return full
 			}
 			return nil
@@ -51,13 +51,13 @@ func TestFree(t *testing.T) {
 	t.Error("no large buffer was used again")
 }
 
-// TestFreeTooLarge: a content gets no buffer of more than twice its size.
+// TestFreeTooLarge: a content gets no buffer of more than its size and a quarter.
 func TestFreeTooLarge(t *testing.T) {
 	for range 10 {
-		buffer := make([]byte, 3*largeBytes)
+		buffer := make([]byte, 3*aboveBytes/2)
 		Free(&buffer)
-		buffer = newBuffer(largeBytes + 1)
-		assert.LessOrEqual(t, cap(buffer), 2*(largeBytes+1))
+		buffer = newBuffer(aboveBytes + 1)
+		assert.LessOrEqual(t, cap(buffer), aboveBytes+aboveBytes/4+1)
 	}
 }
 

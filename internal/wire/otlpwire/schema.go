@@ -117,7 +117,7 @@ const deprecatedField = 1000
 const profileHandling = 16 << 10
 
 // messages has the fields that need memory, by message and field number. The sizes of pdata's structs that no
-// profile has are rounded up to Go's size classes, as those of package dictionary.
+// profile has are rounded up to Go's size classes.
 var messages = [...][]field{
 	leaf:             {},
 	logsRequest:      {1: pointerList(resourceLogs, 128)},
@@ -139,7 +139,7 @@ var messages = [...][]field{
 	keyValue: {1: stringField, 2: embedded(anyValue)},
 	anyValue: {
 		1: {kind: text, bytes: dictionary.StringSize}, 2: oneofNumber, 3: oneofNumber, 4: oneofNumber,
-		5: oneofMessage(arrayValue, 8+dictionary.ListSize), 6: oneofMessage(keyValueList, 8+dictionary.ListSize),
+		5: oneofMessage(arrayValue, dictionary.PointerSize+dictionary.ListSize), 6: oneofMessage(keyValueList, dictionary.PointerSize+dictionary.ListSize),
 		7: {kind: text, bytes: dictionary.ListSize}, 8: oneofNumber,
 	},
 	arrayValue:   {1: valueList(anyValue, dictionary.ValueSize)},

@@ -20,7 +20,7 @@ var ErrInvalid = errors.New("the pprof is invalid")
 // add adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
 // the table as it was. After an error, the table can have symbols that no sample refers to.
 func (t *Table) add(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
-	const idBytes = 64 // at most, of an ID in a map
+	const idBytes = 96 // at most, of an ID in a map that grows
 	ids := len(p.Functions) + len(p.Mappings) + len(p.Locations)
 	types := len(p.SampleTypes)
 	if err := work.Use(4*int64(p.NumStrings()) + idBytes*int64(ids) + sampleBytes(types)*int64(len(p.Samples))); err != nil {
@@ -60,7 +60,7 @@ type importer struct {
 	functions, mappings, locations rows
 }
 
-// rows has the row of each entry of a pprof by its ID. It needs a map only for IDs that do not count up from 1, as the encoder's do.
+// rows has the row of each entry of a pprof by its ID. IDs of the encoder count up from 1. Only others need a map.
 type rows struct {
 	counted []uint32
 	others  map[uint64]uint32
