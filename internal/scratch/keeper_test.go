@@ -65,7 +65,6 @@ func TestKeeperFreesLargeObjects(t *testing.T) {
 	assert.Same(t, large, keeper.Get())
 	assert.Nil(t, keeper.Get(), "no object is returned twice")
 	keeper.Put(large, pooledBytes+1)
-	large = nil
 	for range 3 {
 		keeper.Put(new([]byte), pooledBytes) // It does not look at the large one.
 	}
