@@ -90,7 +90,7 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, payloads 
 	if len(payloads.messages) == 0 {
 		return 0, "", nil
 	}
-	if err := c.reserve(ctx, t, payloads); err != nil {
+	if err := t.begin(ctx, payloads); err != nil {
 		return 0, "", err
 	}
 	result := t.apply(payloads.messages[0], time.Now())
@@ -118,18 +118,6 @@ func deliverTargetDifference(ctx context.Context, payloads *batch) (samples int,
 	return payloads.deliverChanged(ctx)
 }
 
-// reserve reserves memory for the counters of a profile, and twice as much in addition while they are compared.
-func (c *collector) reserve(ctx context.Context, t *tracker, payloads *batch) error {
-	bytes := counterBytes * int64(payloads.samples)
-	if err := payloads.memory.Need(2 * bytes); err != nil {
-		return err
-	}
-	t.discard()
-	next, err := c.in.budget.Reserve(ctx, bytes)
-	t.next.memory = next
-	return err
-}
-
 // rememberedPart is the part of the memory budget that remembered counters may take. The rest is for profiles that are
 // being processed: without it none could be, as counters are kept as long as their targets are there.
 const rememberedPart = 2
@@ -139,15 +127,13 @@ const rememberedPart = 2
 func (c *collector) remember(t *tracker) error {
 	counters := t.next.counters.number()
 	t.next.memory.Shrink(counterBytes * counters)
-	more := counterBytes*counters - t.remembered
-	if c.remembered.Use(more) && more > 0 {
-		c.remembered.Use(-more)
+	before := t.remembered
+	if t.share = &c.remembered; t.count(counterBytes*counters) && t.remembered > before {
 		t.discard()
 		return newRefusal(outOfMemory, "its %d counters are too many beside %d others: to subtract them from the next ones, counters may have half of the "+
 			"memory budget of %d bytes, %d bytes each",
 			counters, (c.remembered.Used()-t.remembered)/counterBytes, c.in.budget.Size(), counterBytes)
 	}
-	t.remembered, t.share = counterBytes*counters, &c.remembered
 	return nil
 }
 

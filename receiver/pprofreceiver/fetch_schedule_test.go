@@ -166,18 +166,21 @@ func TestRemember(t *testing.T) {
 	c, err := newCollector(nopSettings(), in, nameScrape, "http")
 	require.NoError(t, err)
 	c.begin(&watchingHost{})
-	apply := func(one *tracker, samples int) error {
+	compare := func(one *tracker, samples int) error {
 		message, _, err := in.formats.pprof(false, "")(plain(t, cpuProfile(samples)), in.newSource())
 		require.NoError(t, err)
 		one.discard()
 		one.next.memory, err = b.Reserve(t.Context(), 6*counterBytes)
 		require.NoError(t, err)
 		one.apply(message, time.Now())
-		if err := c.remember(one); err != nil {
-			return err
+		return c.remember(one)
+	}
+	apply := func(one *tracker, samples int) error {
+		err := compare(one, samples)
+		if err == nil {
+			one.commit()
 		}
-		one.commit()
-		return nil
+		return err
 	}
 	var first, second tracker
 	require.NoError(t, apply(&first, 3))
@@ -189,6 +192,10 @@ func TestRemember(t *testing.T) {
 	assert.Equal(t, outOfMemory, classOf(err))
 	assert.EqualValues(t, 10*counterBytes, used(b), "what was known stays")
 	assert.EqualValues(t, 10*counterBytes, c.remembered.Used())
+
+	require.NoError(t, compare(&first, 1))
+	first.discard()
+	assert.EqualValues(t, 10*counterBytes, c.remembered.Used(), "what is not passed on does not change what is known")
 
 	require.NoError(t, apply(&first, 1), "fewer are always taken")
 	require.NoError(t, apply(&second, 3))

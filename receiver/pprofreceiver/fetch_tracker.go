@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -85,19 +86,39 @@ func (t *tracker) commit() {
 	t.known, t.next = t.next, snapshot{}
 }
 
+// begin forgets the last profile, unless it was committed, and reserves memory for the counters of the next, and twice as much in addition while
+// they are compared.
+func (t *tracker) begin(ctx context.Context, payloads *batch) error {
+	t.discard()
+	bytes := counterBytes * int64(payloads.samples)
+	if err := payloads.memory.Need(2 * bytes); err != nil {
+		return err
+	}
+	t.next.memory = payloads.memory.arrival.Work(0)
+	return t.next.memory.Grow(ctx, bytes)
+}
+
 // discard forgets the last profile, unless it was committed.
 func (t *tracker) discard() {
 	t.next.memory.Release()
 	t.next = snapshot{}
+	t.count(counterBytes * t.known.counters.number())
+}
+
+// count sets how many bytes of the share of all trackers it uses. It reports whether these use more than the share.
+func (t *tracker) count(bytes int64) (exceeded bool) {
+	if t.share != nil {
+		exceeded = t.share.Use(bytes - t.remembered)
+		t.remembered = bytes
+	}
+	return exceeded
 }
 
 // release forgets all counters and gives back their memory.
 func (t *tracker) release() {
 	t.known.memory.Release()
 	t.next.memory.Release()
-	if t.share != nil {
-		t.share.Use(-t.remembered)
-	}
+	t.count(0)
 	*t = tracker{}
 }
 
@@ -172,7 +193,7 @@ func readCounters(message pprofile.Profiles, ids *identities) counters {
 		}
 		values := all[sampleType]
 		if values == nil {
-			values = make(map[identity]int64, profile.Samples().Len())
+			values = map[identity]int64{} // Many samples can share a counter.
 			all[sampleType] = values
 		}
 		for _, sample := range profile.Samples().All() {

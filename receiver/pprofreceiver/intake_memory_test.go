@@ -58,6 +58,21 @@ func TestReserveWhileGone(t *testing.T) {
 	assert.Equal(t, aborted, classOf(m.Need(50_000)))
 }
 
+// TestCountersBesideTheirProfile: counters that can never be reserved beside their profile do not wait for it to be released.
+func TestCountersBesideTheirProfile(t *testing.T) {
+	b := memory.New(1<<20, time.Millisecond)
+	in := &intake{budget: b}
+	m, err := in.begin(t.Context(), 500<<10, func() {})
+	require.NoError(t, err)
+	payloads := in.newBatch(nil, m)
+	payloads.samples = 150 << 10 / counterBytes
+	var one tracker
+	require.ErrorIs(t, one.begin(t.Context(), payloads), memory.ErrTooLarge)
+	one.release()
+	m.end()
+	assert.Zero(t, used(b))
+}
+
 // TestScrapedMemory: fetched profiles reserve memory like requests. The counters of a delta are reserved until the
 // shutdown.
 func TestScrapedMemory(t *testing.T) {
