@@ -32,10 +32,10 @@ func (a *arrivalTimes) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}
 	both, err := a.BeginCopy(ctx, pd)
+	defer both.Release()
 	if err != nil {
 		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}
-	defer both.Release()
 	copied := pprofile.NewProfiles()
 	pd.CopyTo(copied)
 	now := a.now().UnixNano()

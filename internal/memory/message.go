@@ -56,6 +56,14 @@ func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Con
 	return NewContext(ctx, r), r, nil
 }
 
+// Beside returns a new reservation for work beside the message of ctx, or for work of its own if ctx has none. The caller must release it.
+func (b *Budget) Beside(ctx context.Context) *Reservation {
+	if r := FromContext(ctx); r != nil {
+		return r.Work(0)
+	}
+	return b.Begin()
+}
+
 // Parts is the consumer of the parts that a message is split into. Each has a reservation of its own, since a queue may hold it when
 // the message is gone. Meanwhile the message keeps so many bytes, for what is left of it.
 type Parts struct {
@@ -77,13 +85,18 @@ func (p Parts) ConsumeProfiles(ctx context.Context, part pprofile.Profiles) erro
 		err = own.Grow(ctx, needed)
 	}
 	defer own.Release()
-	switch {
-	case errors.Is(err, ErrTooLarge):
-		return otlpstatus.BadRequest("cannot hold a part of the message: %w", err)
-	case err != nil:
-		return fmt.Errorf("cannot hold a part of the message: %w", err)
+	if err != nil {
+		return Refusal("cannot hold a part of the message", err)
 	}
 	return p.Profiles.ConsumeProfiles(NewContext(ctx, own), part)
+}
+
+// Refusal returns the error for the sender of a message for which there is no memory. It is permanent if there never can be.
+func Refusal(text string, err error) error {
+	if errors.Is(err, ErrTooLarge) {
+		return otlpstatus.BadRequest("%s: %w", text, err)
+	}
+	return fmt.Errorf("%s: %w", text, err)
 }
 
 // HandOver gives a message its reservation until the garbage collector frees the message. It is for a message that reaches its

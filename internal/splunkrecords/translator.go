@@ -6,7 +6,6 @@ package splunkrecords
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,13 +54,8 @@ func (t *Translator) Start(host component.Host) error {
 func (t *Translator) Translate(
 	ctx context.Context, logs plog.Logs, next func(context.Context, pprofile.Profiles, *splunk.Result) error,
 ) error {
-	reservation := memory.FromContext(ctx)
-	if reservation == nil {
-		reservation = t.budget.Load().Begin()
-		defer reservation.Release()
-	}
-	before := reservation.Bytes()
-	defer func() { reservation.Shrink(before) }()
+	own := t.budget.Load().Beside(ctx)
+	defer own.Release()
 	var exhausted error
 	start := time.Now()
 	profiles, result := t.decoder.Decode(logs, pcommon.NewTimestampFromTime(start), func(bytes int64) error {
@@ -70,7 +64,7 @@ func (t *Translator) Translate(
 		}
 		err := ctx.Err() // The sender can leave while its records are read.
 		if err == nil {
-			err = reservation.Grow(ctx, before+bytes)
+			err = own.Grow(ctx, bytes)
 		}
 		if err != nil && !errors.Is(err, memory.ErrTooLarge) {
 			exhausted = err
@@ -80,20 +74,17 @@ func (t *Translator) Translate(
 	if len(result.Refused) > 0 {
 		t.logRefused(logs, result.Refused)
 	}
-	held := memory.MessageFactor * result.MessageBytes
 	if exhausted == nil {
-		exhausted = reservation.Resize(ctx, before+held)
+		exhausted = own.Resize(ctx, memory.MessageFactor*result.MessageBytes)
 	}
 	if exhausted != nil {
 		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
-		return fmt.Errorf("cannot translate profiling records now: %w", exhausted)
+		return memory.Refusal("cannot translate profiling records now", exhausted)
 	}
 	if result.Records > 0 {
 		t.metrics.count(ctx, &result, time.Since(start))
 	}
-	message := reservation.Split(held)
-	defer message.Release()
-	return next(memory.NewContext(ctx, message), profiles, &result)
+	return next(memory.NewContext(ctx, own), profiles, &result)
 }
 
 // logRefused logs the first of the refused records, at most once per logInterval. The line has the number of records that were

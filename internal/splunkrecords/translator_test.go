@@ -202,6 +202,31 @@ func TestTooLargeForTheBudget(t *testing.T) {
 	assert.Equal(t, 1, result.TextRecords)
 }
 
+// TestMessageTooLargeForTheBudget: the error is permanent if the records fit one by one, but their message never can.
+func TestMessageTooLargeForTheBudget(t *testing.T) {
+	logs := textLogs(0)
+	records := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
+	for range 2000 {
+		records.At(0).CopyTo(records.AppendEmpty())
+	}
+	var size int64
+	translator := startWith(t, memory.New(1<<30, time.Second))
+	require.NoError(t, translator.Translate(t.Context(), logs, func(_ context.Context, _ pprofile.Profiles, result *splunk.Result) error {
+		size = result.MessageBytes
+		return nil
+	}))
+	shared := memory.New(2*size, time.Hour) // of which an eighth is kept for ordinary requests
+	translator = startWith(t, shared)
+	err := translator.Translate(t.Context(), logs, func(context.Context, pprofile.Profiles, *splunk.Result) error {
+		assert.Fail(t, "passed on")
+		return nil
+	})
+	require.ErrorIs(t, err, memory.ErrTooLarge)
+	assert.True(t, consumererror.IsPermanent(err))
+	used, _ := shared.Used()
+	assert.Zero(t, used)
+}
+
 // TestExhaustedBudget: the error is retryable, and nothing is passed on.
 func TestExhaustedBudget(t *testing.T) {
 	shared := memory.New(1<<20, 0)

@@ -143,15 +143,16 @@ func (s *symbolizer) Shutdown(context.Context) error {
 func (s *symbolizer) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	ctx, reservation, err := s.budget.Message(ctx, pd)
 	if err != nil {
-		return err
+		return memory.Refusal("cannot hold a message", err)
 	}
 	defer reservation.Release()
-	s.symbolize(ctx, reservation, pd)
+	s.symbolize(ctx, pd)
 	return s.next.ConsumeProfiles(ctx, pd)
 }
 
 // symbolize names the locations of a message. One whose names do not fit into the memory goes on as it is.
-func (s *symbolizer) symbolize(ctx context.Context, reservation *memory.Reservation, pd pprofile.Profiles) {
+func (s *symbolizer) symbolize(ctx context.Context, pd pprofile.Profiles) {
+	reservation := memory.FromContext(ctx)
 	m := message{dictionary: pd.Dictionary(), memory: reservation.Meter(ctx, reservation.Bytes())}
 	m.read(s.cfg.ReplaceLines)
 	if len(m.mappings) == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/processor/processortest"
@@ -244,6 +245,17 @@ func TestMemory(t *testing.T) {
 	assert.EqualValues(t, c.size, sums(t, tel, "locations")["result=memory "])
 	used, _ := s.budget.Used()
 	assert.Zero(t, used)
+}
+
+// A message that can never fit is refused for good.
+func TestMessageTooLarge(t *testing.T) {
+	c, cfg := programInDirectory(t)
+	s, sink := symbolizerOf(t, componenttest.NewTelemetry(), cfg)
+	s.budget = memory.New(1000, time.Hour)
+	err := s.ConsumeProfiles(t.Context(), messageOf(c))
+	require.ErrorIs(t, err, memory.ErrTooLarge)
+	assert.True(t, consumererror.IsPermanent(err))
+	assert.Empty(t, sink.AllProfiles())
 }
 
 // A file whose index needs more than max_index_memory has failed.

@@ -26,7 +26,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
-// Exporter wraps an exporter of exporterhelper. A request in a queue in memory keeps its reservation until it has been exported.
+// Exporter wraps an exporter of exporterhelper.
 type Exporter struct {
 	xexporter.Profiles
 	telemetry *Telemetry
@@ -153,7 +153,9 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 
 // BeginCopy reserves the memory of a copy of a message. The caller must release the reservation.
 func (e *Exporter) BeginCopy(ctx context.Context, pd pprofile.Profiles) (*memory.Reservation, error) {
-	return e.budget.Reserve(ctx, dictionary.MessageMemory(pd))
+	both := e.budget.Beside(ctx)
+	err := both.Grow(ctx, dictionary.MessageMemory(pd))
+	return both, err
 }
 
 // refuse counts a request that is larger than the budget, and returns a permanent error for it. It returns other errors
@@ -172,14 +174,13 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 	return consumererror.NewPermanent(err)
 }
 
-// export exports a request of exporterhelper. One from a queue on disk gets its reservation here: its sender has its answer.
+// export exports a request of exporterhelper. The sender of one from a queue on disk has its answer.
 func (e *Exporter) export(ctx context.Context, r xexporterhelper.Request) error {
 	one := r.(*request)
 	reservation := one.reservation
 	if reservation == nil {
-		reservation = e.budget.Begin()
+		reservation = e.budget.Begin().Accept()
 		defer reservation.Release()
-		reservation.Accept()
 		if err := reservation.Grow(ctx, memory.MessageFactor*dictionary.MessageMemory(one.profiles)); err != nil {
 			return e.refuse(ctx, one.profiles, fmt.Errorf("cannot hold a request: %w", err))
 		}

@@ -50,7 +50,7 @@ func (r *request) OnError(err error) xexporterhelper.Request {
 	return r
 }
 
-// queueSettings tell exporterhelper how to keep requests in a queue: encoded on disk, or in memory with their reservation.
+// queueSettings tell exporterhelper how to keep requests in a queue: encoded on disk, or in memory.
 func (e *Exporter) queueSettings() xexporterhelper.QueueBatchSettings {
 	return xexporterhelper.QueueBatchSettings{Encoding: requestEncoding{}, ReferenceCounter: &e.queued}
 }
