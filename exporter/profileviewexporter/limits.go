@@ -72,16 +72,12 @@ func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error
 	if err := p.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
-	reservation := memory.FromContext(ctx)
-	err = ctx.Err()
-	if err == nil {
-		err = reservation.Grow(ctx, leastWork)
-	}
-	if err != nil {
+	work = memory.FromContext(ctx).Meter(ctx, leastWork)
+	if err := work.Continue(); err != nil { // It reserves leastWork.
 		<-p.working
 		return nil, nil, err
 	}
-	return reservation.Meter(ctx, leastWork), sync.OnceFunc(func() { <-p.working }), nil
+	return work, sync.OnceFunc(func() { <-p.working }), nil
 }
 
 // acquire waits until the request may work.

@@ -78,11 +78,11 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 		return nil, status.Err()
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s.pool.begin(requestBytes)
 	request := s.budget.ArriveCounted(&s.pool.requests, requestBytes, func() {
 		s.countRefusal(ctx, exhausted)
 		cancel()
 	})
+	s.pool.begin()
 	abortSlow := func() {
 		if request.End() {
 			s.countRefusal(ctx, tooSlow)

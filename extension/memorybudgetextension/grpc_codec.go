@@ -33,7 +33,7 @@ type grpcServer struct {
 	admissions sync.Map
 }
 
-// admission is the result of the codec for one message: a reservation or an error.
+// admission is the result of the codec for one message.
 type admission struct {
 	reservation *memory.Reservation
 	err         error

@@ -50,7 +50,7 @@ var _ mem.BufferPool = (*bufferPool)(nil)
 
 func newBufferPool(budget *memory.Budget) *bufferPool {
 	// A frame has at most 16 KiB. gRPC never puts buffers of 1 KiB or less back.
-	p := &bufferPool{budget: budget, reserved: budget.Begin(), pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
+	p := &bufferPool{budget: budget, reserved: budget.Begin().Accept(), pool: mem.NewTieredBufferPool(2<<10, 4<<10, 8<<10, 16<<10, compressedBytes)}
 	p.requests.Limit(budget, budget.Size()/requestsPart)
 	p.arriving.Limit(budget, budget.Size()/arrivingPart)
 	p.most, p.all = memory.PartOfProcess(mostPercentage), memory.PartOfProcess(allPercentage)
@@ -89,8 +89,7 @@ const (
 	maxWait, frameWait = time.Second, 100 * time.Millisecond
 )
 
-// countFrame counts a buffer for a frame. Above the share of arriving requests it waits, while these are ended. If the budget is full, each
-// connection becomes slow: nothing else limits what has arrived and waits.
+// countFrame counts a buffer for a frame. Above the share of arriving requests it waits, while these are ended.
 func (p *bufferPool) countFrame(capacity int64) {
 	exceeded := p.arriving.Use(capacity)
 	for begin := time.Now(); exceeded && time.Since(begin) < maxWait; exceeded = p.arriving.Use(0) {
@@ -105,8 +104,7 @@ func (p *bufferPool) countFrame(capacity int64) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), frameWait)
 	defer cancel()
-	frame := p.budget.Begin()
-	frame.Accept() // It does not wait behind others if it fits.
+	frame := p.budget.Begin().Accept() // It does not wait behind others if it fits.
 	if frame.Grow(ctx, capacity) != nil {
 		frame.Add(capacity)
 	}
@@ -121,9 +119,8 @@ func (p *bufferPool) uncount(capacity int64) {
 	p.reserved.Add(-capacity)
 }
 
-// begin adds a request to the share of requests. It does not wait, since it would block all streams of the connection.
-func (p *bufferPool) begin(bytes int64) {
-	p.requests.Use(bytes)
+// begin watches the requests while they arrive. It does not wait, since it would block all streams of the connection.
+func (p *bufferPool) begin() {
 	if p.watched.CompareAndSwap(false, true) {
 		go p.watch()
 	}
@@ -147,7 +144,7 @@ func (p *bufferPool) watch() {
 	}
 	p.watched.Store(false)
 	if p.requests.Used() > 0 {
-		p.begin(0) // Others have begun since the last look.
+		p.begin() // Others have begun since the last look.
 	}
 }
 

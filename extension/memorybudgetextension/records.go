@@ -47,7 +47,7 @@ func (m *memoryBudget) MarshalProfiles(pd pprofile.Profiles) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = m.recordMemory(plain); err == nil {
+	if _, _, err = m.recordMemory(plain); err == nil {
 		err = checkFrames(pd)
 	}
 	if err != nil {
@@ -82,16 +82,13 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 	if m.stopping.Err() != nil {
 		budget = nil // no limit
 	}
-	reservation, err := budget.Reserve(ctx, requestBytes)
-	if err != nil {
-		return pd, err
-	}
+	reservation := budget.Begin()
 	defer reservation.Release()
 	plain, _, err := inflate.Open(new([]byte), record, m.config.MaxInflatedMiB<<20, reservation.Meter(ctx, requestBytes))
 	if err != nil {
 		return pd, err
 	}
-	needed, err := m.recordMemory(plain)
+	needed, counted, err := m.recordMemory(plain)
 	if err != nil {
 		return pd, err
 	}
@@ -102,6 +99,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}
 	if err = checkFrames(pd); err == nil && reservation != nil {
+		reservation.Shrink(memory.MessageFactor * counted)
 		m.budget.HandOver(pd, reservation.Retain())
 	}
 	return pd, err
@@ -124,18 +122,17 @@ func checkFrames(pd pprofile.Profiles) error {
 	return nil
 }
 
-// recordMemory returns how much memory it takes to unmarshal a record, or an error if that is not allowed.
-func (m *memoryBudget) recordMemory(plain []byte) (int64, error) {
+// recordMemory returns how much memory it takes to unmarshal a record, and that of its message, or an error if that is not allowed.
+func (m *memoryBudget) recordMemory(plain []byte) (needed, counted int64, err error) {
 	if limit := m.config.MaxInflatedMiB << 20; len(plain) > limit {
-		return 0, fmt.Errorf("%w: the record has %d bytes without compression, max_inflated_mib allows %d", inflate.ErrTooLarge, len(plain), limit)
+		return 0, 0, fmt.Errorf("%w: the record has %d bytes without compression, max_inflated_mib allows %d", inflate.ErrTooLarge, len(plain), limit)
 	}
-	counted, err := otlpwire.Count(otlpwire.Profiles, plain)
-	if err != nil {
-		return 0, err
+	if counted, err = otlpwire.Count(otlpwire.Profiles, plain); err != nil {
+		return 0, 0, err
 	}
-	needed := requestBytes + messageMemory(int64(len(plain)), counted)
+	needed = requestBytes + messageMemory(int64(len(plain)), counted)
 	if limit := m.budget.Size() / recordPart; needed > limit {
-		return 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", memory.ErrTooLarge, needed, limit)
+		return 0, 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", memory.ErrTooLarge, needed, limit)
 	}
-	return needed, nil
+	return needed, counted, nil
 }

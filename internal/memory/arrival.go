@@ -52,11 +52,11 @@ func (b *Budget) Arrive(ctx context.Context, overhead int64, abort func()) (*Arr
 	if err != nil {
 		return nil, err
 	}
-	return b.newArrival(reservation, abort), nil
+	return b.newArrival(reservation, abort, nil), nil
 }
 
-func (b *Budget) newArrival(reservation *Reservation, abort func()) *Arrival {
-	a := &Arrival{Reservation: reservation, abort: abort, began: time.Now()}
+func (b *Budget) newArrival(reservation *Reservation, abort func(), share *Share) *Arrival {
+	a := &Arrival{Reservation: reservation, abort: abort, began: time.Now(), share: share}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.arrivals = append(b.arrivals, a)
@@ -70,14 +70,12 @@ func (b *Budget) Arriving() int {
 	return len(b.arrivals)
 }
 
-// ArriveCounted is Arrive for a body that others read and count. It does not wait. The overhead is in use in share already, which limits it, and is
-// until the body has arrived.
+// ArriveCounted is Arrive for a body that others read and count. It does not wait. share has the overhead until the body has arrived.
 func (b *Budget) ArriveCounted(share *Share, overhead int64, abort func()) *Arrival {
 	r := b.Begin()
 	r.Add(overhead)
-	a := b.newArrival(r, abort)
-	a.locked(func() { a.share = share })
-	return a
+	share.Use(overhead)
+	return b.newArrival(r, abort, share)
 }
 
 // Received says that the body of [Budget.ArriveCounted] has arrived, but that the request waits for its sender to end it.

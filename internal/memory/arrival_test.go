@@ -270,7 +270,6 @@ type endings struct {
 func (e *endings) begin(t *testing.T, names ...string) (last *Arrival) {
 	t.Helper()
 	for _, name := range names {
-		e.share.Use(10)
 		last = e.ArriveCounted(&e.share, 10, func() { e.ended = append(e.ended, name) })
 	}
 	return last

@@ -34,8 +34,8 @@ const (
 	keptPart, smallKeptPart = 8, 16
 )
 
-// Budget is a number of bytes that reservations share. Safe for concurrent use. A component has none before its start: Begin,
-// Reserve and Message of nil have no limit.
+// Budget is a number of bytes that reservations share. Safe for concurrent use. A nil budget has no limit: a component has
+// none before its start.
 type Budget struct {
 	size int64
 	wait time.Duration

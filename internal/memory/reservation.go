@@ -71,21 +71,16 @@ func (r *Reservation) Meter(ctx context.Context, used int64) *meter.Meter {
 
 // Add adds bytes that are allocated whether or not they fit, or subtracts them if they are negative.
 func (r *Reservation) Add(bytes int64) {
-	r.locked(func() {
-		r.set(r.bytes + bytes)
-		r.budget.serve()
-	})
+	r.locked(func() { r.change(r.bytes + bytes) })
 }
 
 // Shrink reduces the reservation to this total number of bytes, if it is larger.
-func (r *Reservation) Shrink(total int64) { r.locked(func() { r.shrink(total) }) }
+func (r *Reservation) Shrink(total int64) { r.locked(func() { r.change(min(total, r.bytes)) }) }
 
-// shrink is Shrink with the lock held.
-func (r *Reservation) shrink(total int64) {
-	if total < r.bytes {
-		r.set(total)
-		r.budget.serve()
-	}
+// change sets the number of bytes, and serves those that wait. The caller holds the lock.
+func (r *Reservation) change(bytes int64) {
+	r.set(bytes)
+	r.budget.serve()
 }
 
 // set changes the number of bytes. The caller holds the lock.
@@ -188,7 +183,7 @@ func (r *Reservation) WriteAnswer(w io.Writer, answer []byte, abort func()) (wri
 	if r == nil {
 		return w.Write(answer)
 	}
-	a := r.budget.newArrival(r, abort)
+	a := r.budget.newArrival(r, abort, nil)
 	defer a.End()
 	for part := range slices.Chunk(answer, progressBytes) {
 		a.progress()
@@ -202,12 +197,13 @@ func (r *Reservation) WriteAnswer(w io.Writer, answer []byte, abort func()) (wri
 }
 
 // Accept marks the reservation as that of a message whose sender may have its answer, or of bytes that cannot be refused. It may use the whole
-// budget from then on, and never gives up in favor of others.
-func (r *Reservation) Accept() {
+// budget from then on, and never gives up in favor of others. It returns r.
+func (r *Reservation) Accept() *Reservation {
 	r.locked(func() {
 		r.outgrow()
 		r.accepted = true
 	})
+	return r
 }
 
 // Retain adds a holder: the bytes stay reserved until each holder has called Release. It returns r.
@@ -227,6 +223,6 @@ func (r *Reservation) Release() {
 			r.set(r.bytes - back)
 			r.message.set(r.message.bytes + back)
 		}
-		r.shrink(0)
+		r.change(0)
 	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
@@ -132,8 +133,8 @@ func TestCopiesMemory(t *testing.T) {
 	f := start(t, &sink{}, groupBy(nil))
 	reservation, err := f.budget.Reserve(t.Context(), dictionary.MessageMemory(pd))
 	require.NoError(t, err)
-	m := incoming{profiles: pd, reservation: reservation}
-	require.NoError(t, f.Profiles.(*deduplicator).group(t.Context(), &m))
+	m := incoming{profiles: pd}
+	require.NoError(t, f.Profiles.(*deduplicator).group(memory.NewContext(t.Context(), reservation), &m))
 	assert.GreaterOrEqual(t, reservation.Bytes(), dictionary.MessageMemory(m.profiles))
 	assert.Equal(t, 10_000, entity.ResourceEntityRefs(m.profiles.ResourceProfiles().At(2).Resource()).Len())
 	reservation.Release()

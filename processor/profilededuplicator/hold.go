@@ -55,10 +55,11 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 	}
 	held := dictionary.MessageMemory(m.profiles) + d.eventsMemory(m.profiles)
 	queued := int64(0)
-	if m.reservation.Accepted() {
-		queued = m.reservation.Bytes() // The queue of another pipeline has a copy.
+	whole := memory.FromContext(ctx)
+	if whole.Accepted() {
+		queued = whole.Bytes() // The queue of another pipeline has a copy.
 	}
-	if err := m.reservation.Grow(ctx, queued+memory.MessageFactor*held); err != nil {
+	if err := whole.Grow(ctx, queued+memory.MessageFactor*held); err != nil {
 		return nil, refusalOf(err)
 	}
 	if cfg.WaitForResult {
@@ -66,7 +67,7 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 	}
 	pd := dedup.OwnCopy(m.profiles)
 	pref.RefProfiles(pd)
-	reservation := m.reservation.Split(memory.MessageFactor * held)
+	reservation := whole.Split(memory.MessageFactor * held)
 	if !cfg.WaitForResult {
 		reservation.Accept()
 	}

@@ -10,13 +10,11 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // incoming is a message while it is processed.
 type incoming struct {
-	profiles    pprofile.Profiles
-	reservation *memory.Reservation
+	profiles pprofile.Profiles
 	// content is the size of the message as it was received.
 	content content
 	// tables is the part of its bytes that is the dictionary.
@@ -67,7 +65,7 @@ func (d *deduplicator) group(ctx context.Context, m *incoming) error {
 	if m.profiles.IsReadOnly() {
 		bytes += dictionary.MessageMemory(m.profiles)
 	}
-	if err := d.grow(ctx, m, bytes); err != nil {
+	if err := d.grow(ctx, bytes); err != nil {
 		return err
 	}
 	if m.profiles.IsReadOnly() {

@@ -111,7 +111,6 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, refusalOf(err))
 	}
 	defer reservation.Release()
-	m.reservation = reservation
 	if err := d.group(ctx, &m); err != nil {
 		return d.refuse(ctx, m, err)
 	}
@@ -126,7 +125,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	if d.batching != nil && d.onInvalid == OnInvalidDropProfile {
 		return d.hold(ctx, m)
 	}
-	if err := d.grow(ctx, &m, d.eventsMemory(m.profiles)); err != nil {
+	if err := d.grow(ctx, d.eventsMemory(m.profiles)); err != nil {
 		return d.refuse(ctx, m, err)
 	}
 	// The message is checked before it is held, since the caller may not wait for the result of the batch.
@@ -150,8 +149,9 @@ func (m *incoming) checkSize() error {
 }
 
 // grow adds memory for copies to that of a message. The error is a *refusal.
-func (d *deduplicator) grow(ctx context.Context, m *incoming, bytes int64) error {
-	return refusalOf(m.reservation.Grow(ctx, m.reservation.Bytes()+bytes))
+func (d *deduplicator) grow(ctx context.Context, bytes int64) error {
+	message := memory.FromContext(ctx)
+	return refusalOf(message.Grow(ctx, message.Bytes()+bytes))
 }
 
 // deduplicate makes a message canonical.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -108,16 +109,15 @@ func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) e
 		if t == nil || t.kept() > 2*expected {
 			t = newEncoding()
 		}
-		t.encode(&e.opts, pd, reserve, yield)
+		t.memory = encodeMemory{*meter.New(0, reserve)}
+		t.encode(&e.opts, pd, yield)
 		kept.Put(t, t.release())
 	}
 }
 
 // encode yields the groups of each resource until yield returns false.
-func (t *encoding) encode(
-	opts *EncodeOptions, pd pprofile.Profiles, reserve func(bytes int64) error, yield func(Payload, error) bool,
-) {
-	beginErr := t.begin(opts, pd, reserve)
+func (t *encoding) encode(opts *EncodeOptions, pd pprofile.Profiles, yield func(Payload, error) bool) {
+	beginErr := t.begin(opts, pd)
 	for i, resource := range pd.ResourceProfiles().All() {
 		err := beginErr
 		if err == nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -94,10 +93,9 @@ func newEncoding() *encoding {
 	return t
 }
 
-// begin prepares for a message. The error is the one of reserve.
-func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func(bytes int64) error) error {
+// begin prepares for a message. The error is that of the meter.
+func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles) error {
 	t.opts = opts
-	t.memory = encodeMemory{*meter.New(0, reserve)}
 	t.written, t.wasted, t.tableBytes = 0, 0, 0
 	t.outReused, t.joining.rowsReused, t.joining.attributesReused, t.labels.itemsReused = reused{}, reused{}, reused{}, reused{}
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {

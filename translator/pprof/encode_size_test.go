@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -37,7 +38,8 @@ func FuzzEncodeSize(f *testing.F) {
 		x := newEncoding()
 		opts := NewEncoder(EncodeOptions{PprofBytes: limit, TimestampLabels: events, ResourceComments: true}).opts
 		total := 0
-		x.encode(&opts, pd, func(bytes int64) error { granted = bytes; return nil }, func(payload Payload, err error) bool {
+		x.memory = encodeMemory{*meter.New(0, func(bytes int64) error { granted = bytes; return nil })}
+		x.encode(&opts, pd, func(payload Payload, err error) bool {
 			if err != nil {
 				return true
 			}
