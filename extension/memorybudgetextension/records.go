@@ -47,7 +47,7 @@ func (m *memoryBudget) MarshalProfiles(pd pprofile.Profiles) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err = m.recordMemory(plain); err == nil {
+	if _, err = m.recordMemory(plain); err == nil {
 		err = checkFrames(pd)
 	}
 	if err != nil {
@@ -88,7 +88,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 	if err != nil {
 		return pd, err
 	}
-	needed, counted, err := m.recordMemory(plain)
+	needed, err := m.recordMemory(plain)
 	if err != nil {
 		return pd, err
 	}
@@ -99,7 +99,6 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}
 	if err = checkFrames(pd); err == nil && reservation != nil {
-		reservation.Shrink(memory.MessageFactor * counted)
 		m.budget.HandOver(pd, reservation.Retain())
 	}
 	return pd, err
@@ -122,17 +121,18 @@ func checkFrames(pd pprofile.Profiles) error {
 	return nil
 }
 
-// recordMemory returns how much memory it takes to unmarshal a record, and that of its message, or an error if that is not allowed.
-func (m *memoryBudget) recordMemory(plain []byte) (needed, counted int64, err error) {
+// recordMemory returns how much memory it takes to unmarshal a record, or an error if that is not allowed.
+func (m *memoryBudget) recordMemory(plain []byte) (int64, error) {
 	if limit := m.config.MaxInflatedMiB << 20; len(plain) > limit {
-		return 0, 0, fmt.Errorf("%w: the record has %d bytes without compression, max_inflated_mib allows %d", inflate.ErrTooLarge, len(plain), limit)
+		return 0, fmt.Errorf("%w: the record has %d bytes without compression, max_inflated_mib allows %d", inflate.ErrTooLarge, len(plain), limit)
 	}
-	if counted, err = otlpwire.Count(otlpwire.Profiles, plain); err != nil {
-		return 0, 0, err
+	counted, err := otlpwire.Count(otlpwire.Profiles, plain)
+	if err != nil {
+		return 0, err
 	}
-	needed = requestBytes + messageMemory(int64(len(plain)), counted)
+	needed := requestBytes + messageMemory(int64(len(plain)), counted)
 	if limit := m.budget.Size() / recordPart; needed > limit {
-		return 0, 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", memory.ErrTooLarge, needed, limit)
+		return 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", memory.ErrTooLarge, needed, limit)
 	}
-	return needed, counted, nil
+	return needed, nil
 }

@@ -34,8 +34,8 @@ const (
 	keptPart, smallKeptPart = 8, 16
 )
 
-// Budget is a number of bytes that reservations share. Safe for concurrent use. A nil budget has no limit: a component has
-// none before its start.
+// Budget is a number of bytes that reservations share. Safe for concurrent use. A component has none before its start: then
+// Begin, Beside, Reserve and Message have no limit.
 type Budget struct {
 	size int64
 	wait time.Duration
@@ -124,11 +124,11 @@ func (b *Budget) limitOf(r *Reservation, bytes int64) int64 {
 // await reserves more bytes for r.
 func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
 	b.mu.Lock()
-	if needed, limit := r.held()+more, b.limitOf(r, r.held()+more); needed > limit {
+	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
+	if needed, limit := r.held()+more, b.limitOf(r, w.total()); needed > limit {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}
-	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
 	if !b.isSmall(w.total()) {
 		r.outgrow()
 	}

@@ -79,8 +79,10 @@ func (r *Reservation) Shrink(total int64) { r.locked(func() { r.change(min(total
 
 // change sets the number of bytes, and serves those that wait. The caller holds the lock.
 func (r *Reservation) change(bytes int64) {
-	r.set(bytes)
-	r.budget.serve()
+	if bytes != r.bytes {
+		r.set(bytes)
+		r.budget.serve()
+	}
 }
 
 // set changes the number of bytes. The caller holds the lock.

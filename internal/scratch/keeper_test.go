@@ -65,10 +65,19 @@ func TestKeeperFreesLargeObjects(t *testing.T) {
 	assert.Same(t, large, keeper.Get())
 	assert.Nil(t, keeper.Get(), "no object is returned twice")
 	keeper.Put(large, pooledBytes+1)
-	for range 3 {
-		keeper.Put(new([]byte), pooledBytes) // It does not look at the large one.
+	collected := make(chan struct{})
+	go func() {
+		defer close(collected)
+		runtime.GC()
+	}()
+	for done := false; !done; {
+		select {
+		case <-collected:
+			done = true
+		default:
+			keeper.Put(new([]byte), pooledBytes) // It does not look at the large one, which the collector would keep then.
+		}
 	}
-	runtime.GC()
 	assert.Nil(t, keeper.getLarge())
 }
 

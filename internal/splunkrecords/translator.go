@@ -4,8 +4,10 @@
 package splunkrecords
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +52,8 @@ func (t *Translator) Start(host component.Host) error {
 }
 
 // Translate translates the profiling records among logs, counts the result, logs refused records, and calls next with the
-// profiles. It returns the error of next. Without memory for them, it does not call next, and the error is retryable.
+// profiles. It returns the error of next. If there is no memory for them now, it does not call next, and the error is retryable. If there never
+// can be, all are refused, next gets no profiles, and the error is permanent.
 func (t *Translator) Translate(
 	ctx context.Context, logs plog.Logs, next func(context.Context, pprofile.Profiles, *splunk.Result) error,
 ) error {
@@ -79,7 +82,12 @@ func (t *Translator) Translate(
 	}
 	if exhausted != nil {
 		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
-		return memory.Refusal("cannot translate profiling records now", exhausted)
+		if errors.Is(exhausted, memory.ErrTooLarge) {
+			t.metrics.Refusals.Add(ctx, int64(result.Records-len(result.Refused)), reasons[splunk.ReasonMemory])
+			err := next(ctx, pprofile.NewProfiles(), &result) // It may have more to pass on than profiles.
+			return cmp.Or(err, memory.Refusal("cannot hold the profiles of all records", exhausted))
+		}
+		return fmt.Errorf("cannot translate profiling records now: %w", exhausted)
 	}
 	if result.Records > 0 {
 		t.metrics.count(ctx, &result, time.Since(start))

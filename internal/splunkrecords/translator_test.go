@@ -217,10 +217,13 @@ func TestMessageTooLargeForTheBudget(t *testing.T) {
 	}))
 	shared := memory.New(2*size, time.Hour) // of which an eighth is kept for ordinary requests
 	translator = startWith(t, shared)
-	err := translator.Translate(t.Context(), logs, func(context.Context, pprofile.Profiles, *splunk.Result) error {
-		assert.Fail(t, "passed on")
+	called := 0
+	err := translator.Translate(t.Context(), logs, func(_ context.Context, profiles pprofile.Profiles, _ *splunk.Result) error {
+		called++
+		assert.Zero(t, profiles.ResourceProfiles().Len())
 		return nil
 	})
+	assert.Equal(t, 1, called, "there may be other logs")
 	require.ErrorIs(t, err, memory.ErrTooLarge)
 	assert.True(t, consumererror.IsPermanent(err))
 	used, _ := shared.Used()

@@ -84,6 +84,7 @@ func (t *tracker) apply(message pprofile.Profiles, fetched time.Time) change {
 func (t *tracker) commit() {
 	t.known.memory.Release()
 	t.known, t.next = t.next, snapshot{}
+	t.known.memory.Accept() // It stays, so it is not that of a small request.
 }
 
 // begin forgets the last profile, unless it was committed, and reserves memory for the counters of the next, and twice as much in addition while

@@ -68,6 +68,7 @@ func TestCountersBesideTheirProfile(t *testing.T) {
 	payloads.samples = 150 << 10 / counterBytes
 	var one tracker
 	require.ErrorIs(t, one.begin(t.Context(), payloads), memory.ErrTooLarge)
+	require.NoError(t, m.Err(), "the work on the profile fits")
 	one.release()
 	m.end()
 	assert.Zero(t, used(b))

@@ -81,7 +81,7 @@ func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
 	}
 	err := t.join(g, scope)
 	if err != nil {
-		t.waste(t.work())
+		t.wasted += t.work()
 	}
 	return err
 }

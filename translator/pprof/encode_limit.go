@@ -11,15 +11,25 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// waste counts work, in bytes, that was done for what is not written. What exceeds the limit once is charged with the limit at most, so that
-// the profiles behind it are still tried.
-func (t *encoding) waste(bytes int) { t.wasted += min(bytes, t.opts.PprofBytes) }
+// maxWaste limits the work on the refused profiles of a resource, in multiples of PprofBytes. Above it, the other profiles of the resource are
+// refused without trying.
+const maxWaste = 2
 
-// checkWaste returns an error if the work on what is not written exceeds the limit. Then all further profiles of the message are refused
-// without trying.
 func (t *encoding) checkWaste() error {
-	if limit := t.opts.PprofBytes; t.wasted > limit {
-		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wasted, limit)
+	if limit := t.opts.PprofBytes; t.wasted/maxWaste > limit {
+		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wasted, maxWaste*limit)
+	}
+	return nil
+}
+
+// beginResource returns an error if the resources before have wasted more than the limit. Each is charged with the limit at most, so that
+// a single one does not keep those behind it from being tried.
+func (t *encoding) beginResource() error {
+	limit := t.opts.PprofBytes
+	t.wastedBefore += min(t.wasted, limit)
+	t.wasted = 0
+	if t.wastedBefore > limit {
+		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wastedBefore, limit)
 	}
 	return nil
 }
@@ -65,7 +75,7 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 	})
 	t.written = before
 	if err != nil {
-		t.waste(total)
+		t.wasted += total
 		return err
 	}
 	t.wasted = wasted // The same work follows.

@@ -92,29 +92,43 @@ func TestWorkIsLimited(t *testing.T) {
 	assert.LessOrEqual(t, tried, 2*fit, "strings are not written before the size is known")
 }
 
-// TestOneTooLarge: a service whose pprofs exceed the limit, in one pprof or only together, does not keep those of others from being written, although
-// these fill the limit.
+// TestOneTooLarge: a service whose pprofs exceed the limit does not keep those of others from being written, although these nearly fill the limit.
 func TestOneTooLarge(t *testing.T) {
 	const services = 28
 	var names []string
 	for i := range 2000 {
 		names = append(names, strconv.Itoa(i))
 	}
+	stacks := func(m *message, p pprofile.Profile, n int) {
+		for i := range n {
+			m.sample(p, m.stack(append([]string{strconv.Itoa(i)}, names...)...), []int64{1})
+		}
+	}
 	for name, add := range map[string]func(m *message, bad pprofile.ScopeProfiles){
-		"one pprof": func(m *message, bad pprofile.ScopeProfiles) {
-			p := m.profileIn(bad, "a/1")
-			for i := range 200 {
-				m.sample(p, m.stack(append([]string{strconv.Itoa(i)}, names...)...), []int64{1})
+		"one type": func(m *message, bad pprofile.ScopeProfiles) { stacks(m, m.profileIn(bad, "a/1"), 200) },
+		"two types": func(m *message, bad pprofile.ScopeProfiles) {
+			stacks(m, m.profileIn(bad, "a/1"), 200)
+			stacks(m, m.profileIn(bad, "b/1"), 200)
+		},
+		"two pprofs, together": func(m *message, bad pprofile.ScopeProfiles) {
+			for at := range 2 {
+				p := m.profileIn(bad, "a/1")
+				p.SetTime(pcommon.Timestamp(at + 1))
+				stacks(m, p, 50)
 			}
 		},
 		"two pprofs": func(m *message, bad pprofile.ScopeProfiles) {
 			for at := range 2 {
 				p := m.profileIn(bad, "a/1")
 				p.SetTime(pcommon.Timestamp(at + 1))
-				for i := range 60 {
-					m.sample(p, m.stack(names...), []int64{1}, m.attribute("n", i, ""))
-				}
+				stacks(m, p, 200)
 			}
+		},
+		"original payload": func(m *message, bad pprofile.ScopeProfiles) {
+			p := m.profileIn(bad, "a/1")
+			p.SetOriginalPayloadFormat("pprof")
+			p.OriginalPayload().FromRaw(must.Get(pprof.AppendGzip(nil, make([]byte, 1<<20), 0))(t))
+			stacks(m, p, 200)
 		},
 	} {
 		m := newMessage()
@@ -122,22 +136,33 @@ func TestOneTooLarge(t *testing.T) {
 		for i := range services {
 			m.sample(m.profileIn(m.addResource("good"+strconv.Itoa(i)), "a/1"), m.stack(names[:400]...), []int64{1})
 		}
-		pd, good, largest := m.done(), 0, 0
+		pd, good, bad := m.done(), 0, 0
 		for _, payload := range encode(t, pd, pprof.EncodeOptions{}) {
 			if payload.ResourceIndex > 1 {
 				good += len(payload.Pprof)
 			} else {
-				largest = max(largest, len(payload.Pprof))
+				bad += len(payload.Pprof)
 			}
 		}
-		limit := max(good+good/50, largest+largest/50)
-		if name == "one pprof" {
-			require.Greater(t, largest, good+good/10, name)
-			limit = good + good/50
-		}
-		all, _ := encodeWithFaults(t, pd, pprof.EncodeOptions{PprofBytes: limit})
+		limit := good + good/50
+		require.Greater(t, bad, limit, name)
+		all, _ := encodeWithFaults(t, pd, pprof.EncodeOptions{PprofBytes: limit, PreferOriginalPayload: true})
 		assert.Len(t, all, services, name)
 	}
+}
+
+// TestOriginalsThatAreNoPprofs: profiles whose original payloads are no pprofs are encoded, however many there are.
+func TestOriginalsThatAreNoPprofs(t *testing.T) {
+	const profiles, size = 100, 1 << 20
+	m := newMessage()
+	for i := range profiles {
+		p := m.profileIn(m.addResource(strconv.Itoa(i)), "a/1")
+		p.SetOriginalPayloadFormat("pprof")
+		p.OriginalPayload().FromRaw(must.Get(pprof.AppendGzip(nil, make([]byte, size), 0))(t))
+		m.sample(p, m.stack("f"), []int64{1})
+	}
+	all := encode(t, m.done(), pprof.EncodeOptions{PprofBytes: 2 * size, PreferOriginalPayload: true})
+	assert.Len(t, all, profiles)
 }
 
 // largeMessage returns a message with n strings, functions, locations and samples, in two profiles.

@@ -156,7 +156,7 @@ func (t *encoding) profileType(g *group) string {
 // original writes the original payload of the group to t.out, if the option is set and the payload is a pprof. It returns the sample
 // types of the payload.
 func (t *encoding) original(g *group) (types []SampleType, found bool, err error) {
-	if !t.opts.PreferOriginalPayload || !g.hasOnePayload() {
+	if !t.opts.PreferOriginalPayload || t.unused > t.opts.PprofBytes || !g.hasOnePayload() {
 		return nil, false, nil
 	}
 	payload := g.profiles[0].source.OriginalPayload()
@@ -173,7 +173,7 @@ func (t *encoding) original(g *group) (types []SampleType, found bool, err error
 		types, found = typesOf(t.out, &t.memory.Meter)
 	}
 	if !found {
-		t.waste(largest)
+		t.unused += largest // Above the limit, profiles are encoded without looking at it.
 	}
 	if t.memory.Err() != nil {
 		return nil, false, t.memory.grow(0)

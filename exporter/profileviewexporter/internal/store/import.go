@@ -20,7 +20,7 @@ var ErrInvalid = errors.New("the pprof is invalid")
 // add adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
 // the table as it was. After an error, the table can have symbols that no sample refers to.
 func (t *Table) add(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
-	const idBytes = 96 // at most, of an ID in a map that grows
+	const idBytes = 4 // if they count up
 	ids := len(p.Functions) + len(p.Mappings) + len(p.Locations)
 	types := len(p.SampleTypes)
 	if err := work.Use(4*int64(p.NumStrings()) + idBytes*int64(ids) + sampleBytes(types)*int64(len(p.Samples))); err != nil {
@@ -66,14 +66,17 @@ type rows struct {
 	others  map[uint64]uint32
 }
 
-// set sets the row of an ID.
-func (r *rows) set(id uint64, row uint32) {
+// otherBytes is the most memory of an ID in a map that grows.
+const otherBytes = 96
+
+// set sets the row of an ID. work counts the memory of those that do not count up. The caller looks at its error.
+func (r *rows) set(id uint64, row uint32, work *meter.Meter) {
 	switch n := uint64(len(r.counted)); {
 	case id-1 < n:
 		r.counted[id-1] = row
 	case id-1 == n:
 		r.counted = append(r.counted, row)
-	default:
+	case work.Use(otherBytes) == nil:
 		if r.others == nil {
 			r.others = map[uint64]uint32{}
 		}
@@ -110,13 +113,13 @@ func (i *importer) addSymbols() error {
 	for _, f := range p.Functions {
 		i.functions.set(f.ID, t.Functions.Add(Function{
 			Name: i.text(f.Name), SystemName: i.text(f.SystemName), File: i.text(f.Filename), StartLine: f.StartLine,
-		}, i.work))
+		}, i.work), i.work)
 	}
 	for _, m := range p.Mappings {
 		i.mappings.set(m.ID, t.Mappings.Add(Mapping{
 			Start: m.Start, Limit: m.Limit, Offset: m.Offset, File: i.text(m.Filename), BuildID: i.text(m.BuildID),
 			Has: Has{Functions: m.HasFunctions, Files: m.HasFilenames, LineNumbers: m.HasLineNumbers, InlineFrames: m.HasInlineFrames},
-		}, i.work))
+		}, i.work), i.work)
 	}
 	for n, l := range p.Locations {
 		lines := p.LinesAt(n)
@@ -132,7 +135,7 @@ func (i *importer) addSymbols() error {
 		if !known && l.MappingID != 0 {
 			return fmt.Errorf("%w: mapping %d does not exist", ErrInvalid, l.MappingID)
 		}
-		i.locations.set(l.ID, t.Locations.Add(Location{Mapping: mapping, Lines: next, Address: l.Address, IsFolded: l.IsFolded}, i.work))
+		i.locations.set(l.ID, t.Locations.Add(Location{Mapping: mapping, Lines: next, Address: l.Address, IsFolded: l.IsFolded}, i.work), i.work)
 	}
 	return i.work.Err()
 }

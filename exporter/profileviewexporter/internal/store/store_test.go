@@ -213,7 +213,7 @@ func TestRows(t *testing.T) {
 		want := map[uint64]uint32{}
 		for i, id := range ids {
 			want[id] = uint32(i + 10)
-			r.set(id, uint32(i+10))
+			r.set(id, uint32(i+10), nil)
 		}
 		for _, id := range []uint64{0, 1, 2, 3, 4, 7, math.MaxUint64} {
 			row, known := r.row(id)
