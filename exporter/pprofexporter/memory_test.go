@@ -89,7 +89,7 @@ func TestMemoryIsNeverEnoughBesideTheMessage(t *testing.T) {
 	for _, left := range []int64{1000, 512 << 10} { // too little for the encoder, and for the compression
 		host := newBudgetHost(enough, time.Millisecond)
 		f := newFixtureAt(t, host, nil)
-		message := must.Get(host.budget.Reserve(t.Context(), enough/8*7-left))(t)
+		message := must.Get(budgettest.Reserve(t.Context(), host.budget, enough/8*7-left))(t)
 		err := f.ConsumeProfiles(memory.NewContext(t.Context(), message), deliverytest.CPU(t, "a"))
 		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.ErrorContains(t, err, "a request may have 7340032")
@@ -103,8 +103,8 @@ func TestMemoryIsNeverEnoughBesideTheMessage(t *testing.T) {
 func TestMemoryOfTheCaller(t *testing.T) {
 	host := newBudgetHost(enough, time.Hour)
 	f := newFixtureAt(t, host, nil)
-	callers := must.Get(host.budget.Reserve(t.Context(), 4<<20))(t)
-	other := must.Get(host.budget.Reserve(t.Context(), 3<<20))(t)
+	callers := must.Get(budgettest.Reserve(t.Context(), host.budget, 4<<20))(t)
+	other := must.Get(budgettest.Reserve(t.Context(), host.budget, 3<<20))(t)
 	time.AfterFunc(10*time.Millisecond, other.Release)
 	require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), callers), deliverytest.CPU(t, "a")))
 	assert.Equal(t, int64(4<<20), callers.Bytes(), "it has what it had")

@@ -21,7 +21,7 @@ func answer(t *testing.T, b *Budget, bytes int64) (client net.Conn, result <-cha
 	t.Helper()
 	server, client := net.Pipe()
 	done := make(chan error, 1)
-	r := must.Get(b.Reserve(t.Context(), bytes))(t)
+	r := must.Get(reserve(t.Context(), b, bytes))(t)
 	go func() {
 		defer r.Release()
 		_, err := r.WriteAnswer(server, make([]byte, bytes), func() { _ = server.SetWriteDeadline(time.Unix(1, 0)) })
@@ -39,7 +39,7 @@ func TestAnswerReadSlowly(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.Empty(t, result, "ended without need")
 		begin := time.Now()
-		r := must.Get(b.Reserve(t.Context(), 600<<10))(t)
+		r := must.Get(reserve(t.Context(), b, 600<<10))(t)
 		assert.LessOrEqual(t, time.Since(begin), 2*pressureInterval)
 		require.Error(t, <-result)
 		r.Release()
@@ -54,7 +54,7 @@ func TestAnswerIsRead(t *testing.T) {
 		client, result := answer(t, b, 700<<10)
 		waited := make(chan error, 1)
 		go func() {
-			r, err := b.Reserve(t.Context(), 600<<10)
+			r, err := reserve(t.Context(), b, 600<<10)
 			r.Release()
 			waited <- err
 		}()

@@ -48,8 +48,8 @@ type Arrival struct {
 // Arrive begins the arrival of a request. overhead is the memory of the request without its body. abort makes a pending read of the
 // body fail. It is called at most once, and must not block.
 func (b *Budget) Arrive(ctx context.Context, overhead int64, abort func()) (*Arrival, error) {
-	reservation, err := b.Reserve(ctx, overhead)
-	if err != nil {
+	reservation := b.Begin()
+	if err := reservation.Grow(ctx, overhead); err != nil {
 		return nil, err
 	}
 	return b.newArrival(reservation, abort, nil), nil

@@ -121,7 +121,7 @@ func TestStalledEnds(t *testing.T) {
 		default:
 		}
 		begin := time.Now()
-		r := must.Get(b.Reserve(t.Context(), 600<<10))(t)
+		r := must.Get(reserve(t.Context(), b, 600<<10))(t)
 		assert.LessOrEqual(t, time.Since(begin), 2*pressureInterval)
 		require.ErrorIs(t, <-result, ErrStalled)
 		r.Release()
@@ -134,12 +134,12 @@ func TestProgressIsKept(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			b := New(1<<20, maxArrivalTime)
-			held := must.Get(b.Reserve(t.Context(), 700<<10))(t)
+			held := must.Get(reserve(t.Context(), b, 700<<10))(t)
 			body, result := arrive(t, b, 700<<10)
 			body.begin()
 			waited := make(chan error, 1)
 			go func() {
-				r, err := b.Reserve(t.Context(), 600<<10)
+				r, err := reserve(t.Context(), b, 600<<10)
 				r.Release()
 				waited <- err
 			}()
@@ -177,7 +177,7 @@ func TestLateEnds(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		begin := time.Now()
-		r := must.Get(b.Reserve(t.Context(), 6<<20))(t)
+		r := must.Get(reserve(t.Context(), b, 6<<20))(t)
 		assert.LessOrEqual(t, time.Since(begin), maxArrivalTime+2*pressureInterval)
 		require.ErrorIs(t, <-result, ErrStalled)
 		r.Release()
@@ -215,7 +215,7 @@ func TestOnlyAsManyAsNeeded(t *testing.T) {
 			results, senders = append(results, result), append(senders, s)
 		}
 		time.Sleep(stallTime)
-		r := must.Get(b.Reserve(t.Context(), 1<<20))(t)
+		r := must.Get(reserve(t.Context(), b, 1<<20))(t)
 		synctest.Wait()
 		ended := 0
 		for i, result := range results {
@@ -330,7 +330,7 @@ func TestReceived(t *testing.T) {
 		assert.EqualValues(t, 10, b.share.Used())
 
 		more := b.Size() - b.Size()/keptPart
-		_, err := b.Reserve(t.Context(), more-35)
+		_, err := reserve(t.Context(), b.Budget, more-35)
 		require.ErrorIs(t, err, ErrExhausted, "the requests that end keep their memory here")
 		assert.Equal(t, []string{"open"}, b.ended)
 		assert.Equal(t, []string{"younger", "arriving"}, b.end())

@@ -35,7 +35,7 @@ const (
 )
 
 // Budget is a number of bytes that reservations share. Safe for concurrent use. A component has none before its start: then
-// Begin, Beside, Reserve and Message have no limit.
+// Begin, Beside and Message have no limit.
 type Budget struct {
 	size int64
 	wait time.Duration
@@ -78,16 +78,6 @@ func (b *Budget) Used() (used, peak int64) {
 	return b.used, b.peak
 }
 
-// Reserve returns a new reservation of this many bytes, which the caller must release. It waits until the bytes are free, at most
-// for the wait of the budget or until ctx ends. The error wraps [ErrTooLarge], [ErrExhausted] or [ErrCanceled].
-func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error) {
-	r := b.Begin()
-	if err := r.Grow(ctx, bytes); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
 // Begin returns a new reservation without any bytes, which the caller must release.
 func (b *Budget) Begin() *Reservation {
 	if b == nil {
@@ -121,15 +111,20 @@ func (b *Budget) limitOf(r *Reservation, bytes int64) int64 {
 	return b.fill(b.size, bytes)
 }
 
-// await reserves more bytes for r.
-func (b *Budget) await(ctx context.Context, r *Reservation, more int64) error {
+// await grows r to this total number of bytes.
+func (b *Budget) await(ctx context.Context, r *Reservation, total int64) error {
 	b.mu.Lock()
+	more := total - r.bytes
+	if more <= 0 {
+		b.mu.Unlock()
+		return nil
+	}
 	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
-	if needed, limit := r.held()+more, b.limitOf(r, w.total()); needed > limit {
+	if needed, limit := r.held()+more, b.limitOf(r, total); needed > limit {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}
-	if !b.isSmall(w.total()) {
+	if !b.isSmall(total) {
 		r.outgrow()
 	}
 	b.insert(w)

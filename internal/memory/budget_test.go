@@ -21,28 +21,34 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
+// reserve returns a new reservation of this many bytes, or the error of Grow.
+func reserve(ctx context.Context, b *Budget, bytes int64) (*Reservation, error) {
+	r := b.Begin()
+	return r, r.Grow(ctx, bytes)
+}
+
 func TestReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(800, time.Second)
-		first, err := b.Reserve(t.Context(), 600)
+		first, err := reserve(t.Context(), b, 600)
 		require.NoError(t, err)
 		require.NoError(t, first.Grow(t.Context(), 500), "it has them already")
-		_, err = b.Reserve(t.Context(), 701)
+		_, err = reserve(t.Context(), b, 701)
 		require.ErrorIs(t, err, ErrTooLarge)
 		assert.ErrorContains(t, err, "needs 701 bytes, a request may have 700")
 		require.ErrorIs(t, first.Grow(t.Context(), 701), ErrTooLarge)
 
 		begin := time.Now()
-		_, err = b.Reserve(t.Context(), 101)
+		_, err = reserve(t.Context(), b, 101)
 		require.ErrorIs(t, err, ErrExhausted)
 		assert.Equal(t, time.Second, time.Since(begin))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err = b.Reserve(ctx, 101)
+		_, err = reserve(ctx, b, 101)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
 		time.AfterFunc(time.Millisecond, func() { first.Shrink(500) })
-		second, err := b.Reserve(t.Context(), 101)
+		second, err := reserve(t.Context(), b, 101)
 		require.NoError(t, err)
 		first.Release()
 		require.NoError(t, second.Grow(t.Context(), 700))
@@ -82,9 +88,9 @@ func orderOf(t *testing.T, free func(), all ...growth) (order []string) {
 func TestGrowingFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(800, time.Minute)
-		newcomer := must.Get(b.Reserve(t.Context(), 0))(t)
-		holder := must.Get(b.Reserve(t.Context(), 100))(t)
-		other := must.Get(b.Reserve(t.Context(), 550))(t)
+		newcomer := must.Get(reserve(t.Context(), b, 0))(t)
+		holder := must.Get(reserve(t.Context(), b, 100))(t)
+		other := must.Get(reserve(t.Context(), b, 550))(t)
 		got := orderOf(t, other.Release, growth{"newcomer", newcomer, 600}, growth{"holder", holder, 700})
 		assert.Equal(t, []string{"holder", "newcomer"}, got)
 	})
@@ -95,8 +101,8 @@ func TestGrowingWithoutBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(800, time.Minute)
 		older := must.Get(b.Arrive(t.Context(), 100, nil))(t)
-		younger := must.Get(b.Reserve(t.Context(), 100))(t)
-		other := must.Get(b.Reserve(t.Context(), 500))(t)
+		younger := must.Get(reserve(t.Context(), b, 100))(t)
+		other := must.Get(reserve(t.Context(), b, 500))(t)
 		got := orderOf(t, other.Release, growth{"younger", younger, 600}, growth{"older", older.Reservation, 600})
 		assert.Equal(t, []string{"older", "younger"}, got)
 	})
@@ -106,9 +112,9 @@ func TestGrowingWithoutBody(t *testing.T) {
 func TestOldestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(800, time.Minute)
-		holder := must.Get(b.Reserve(t.Context(), 500))(t)
-		older := must.Get(b.Reserve(t.Context(), 0))(t)
-		younger := must.Get(b.Reserve(t.Context(), 0))(t)
+		holder := must.Get(reserve(t.Context(), b, 500))(t)
+		older := must.Get(reserve(t.Context(), b, 0))(t)
+		younger := must.Get(reserve(t.Context(), b, 0))(t)
 		free := func() {
 			holder.Shrink(250) // The younger one would fit.
 			synctest.Wait()
@@ -123,14 +129,14 @@ func TestOldestFirst(t *testing.T) {
 func TestOldestOrdinaryFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(3200, time.Minute)
-		large := must.Get(b.Reserve(t.Context(), 2800))(t)
+		large := must.Get(reserve(t.Context(), b, 2800))(t)
 		var small []*Reservation
 		for range 5 {
-			small = append(small, must.Get(b.Reserve(t.Context(), 36))(t))
+			small = append(small, must.Get(reserve(t.Context(), b, 36))(t))
 		}
-		older := must.Get(b.Reserve(t.Context(), 0))(t)
+		older := must.Get(reserve(t.Context(), b, 0))(t)
 		time.Sleep(b.wait / 2)
-		younger := must.Get(b.Reserve(t.Context(), 0))(t)
+		younger := must.Get(reserve(t.Context(), b, 0))(t)
 		free := func() {
 			for _, r := range small {
 				r.Release() // After the first one, the younger one would fit.
@@ -148,26 +154,26 @@ func TestOldestOrdinaryFirst(t *testing.T) {
 func TestKeptForOrdinary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1024, time.Second)
-		large, err := b.Reserve(t.Context(), 1024-128)
+		large, err := reserve(t.Context(), b, 1024-128)
 		require.NoError(t, err)
-		_, err = b.Reserve(t.Context(), 35)
+		_, err = reserve(t.Context(), b, 35)
 		require.ErrorIs(t, err, ErrExhausted)
 		var others []*Reservation
 		for range 2 {
-			r := must.Get(b.Reserve(t.Context(), 10))(t)
+			r := must.Get(reserve(t.Context(), b, 10))(t)
 			require.NoError(t, r.Grow(t.Context(), 32))
 			require.ErrorIs(t, r.Grow(t.Context(), 35), ErrExhausted, "it would be large")
 			others = append(others, r)
 		}
-		_, err = b.Reserve(t.Context(), 9)
+		_, err = reserve(t.Context(), b, 9)
 		require.ErrorIs(t, err, ErrExhausted)
 		for range 8 {
-			r := must.Get(b.Reserve(t.Context(), 4))(t)
+			r := must.Get(reserve(t.Context(), b, 4))(t)
 			require.NoError(t, r.Grow(t.Context(), 8))
 			require.ErrorIs(t, r.Grow(t.Context(), 9), ErrExhausted, "it would not be small")
 			others = append(others, r)
 		}
-		_, err = b.Reserve(t.Context(), 1)
+		_, err = reserve(t.Context(), b, 1)
 		require.ErrorIs(t, err, ErrExhausted)
 		for _, r := range append(others, large) {
 			r.Release()
@@ -179,9 +185,9 @@ func TestKeptForOrdinary(t *testing.T) {
 func TestAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1024, time.Second)
-		held, err := b.Reserve(t.Context(), 512) // by batches and queues
+		held, err := reserve(t.Context(), b, 512) // by batches and queues
 		require.NoError(t, err)
-		r := must.Get(b.Reserve(t.Context(), 64))(t)
+		r := must.Get(reserve(t.Context(), b, 64))(t)
 		require.ErrorIs(t, r.Grow(t.Context(), 512), ErrExhausted)
 		r.Accept()
 		require.NoError(t, r.Grow(t.Context(), 512))
@@ -191,7 +197,7 @@ func TestAccepted(t *testing.T) {
 		synctest.Wait()
 		group.Go(func() { assert.NoError(t, r.Grow(t.Context(), 600)) })
 		synctest.Wait()
-		other := must.Get(b.Reserve(t.Context(), 1))(t)
+		other := must.Get(reserve(t.Context(), b, 1))(t)
 		held.Shrink(400)
 		group.Wait()
 		r.Release()
@@ -206,7 +212,7 @@ func TestNoDeadlock(t *testing.T) {
 		b := New(800, time.Hour)
 		var all []*Reservation
 		for range 5 {
-			r := must.Get(b.Reserve(t.Context(), 140))(t)
+			r := must.Get(reserve(t.Context(), b, 140))(t)
 			all = append(all, r)
 		}
 		var failed atomic.Int64
@@ -236,11 +242,11 @@ func TestNoDeadlock(t *testing.T) {
 func TestRoomForOrdinary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(3200, time.Minute)
-		working := must.Get(b.Reserve(t.Context(), 2400))(t)
+		working := must.Get(reserve(t.Context(), b, 2400))(t)
 		var group sync.WaitGroup
 		results := make([]error, 6)
 		for i := range results {
-			r := must.Get(b.Reserve(t.Context(), 100))(t)
+			r := must.Get(reserve(t.Context(), b, 100))(t)
 			group.Go(func() {
 				results[i] = r.Grow(t.Context(), 500)
 				r.Release()
@@ -248,7 +254,7 @@ func TestRoomForOrdinary(t *testing.T) {
 			synctest.Wait()
 		}
 		begin := time.Now()
-		ordinary := must.Get(b.Reserve(t.Context(), 100))(t)
+		ordinary := must.Get(reserve(t.Context(), b, 100))(t)
 		assert.LessOrEqual(t, time.Since(begin), pressureInterval)
 		working.Release()
 		group.Wait()
@@ -262,7 +268,7 @@ func TestRoomForOrdinary(t *testing.T) {
 // TestMessage: the part of a message stays reserved until its last holder has released it.
 func TestMessage(t *testing.T) {
 	b := New(100_000, 0)
-	request := must.Get(b.Reserve(t.Context(), 60))(t)
+	request := must.Get(reserve(t.Context(), b, 60))(t)
 	message := request.Split(40)
 	assert.Equal(t, int64(20), request.Bytes())
 	request.Release()
@@ -282,7 +288,7 @@ func TestMessage(t *testing.T) {
 	ctx, measured, err := b.Message(t.Context(), pd)
 	require.NoError(t, err)
 	assert.Equal(t, bytes, FromContext(ctx).Bytes())
-	other := must.Get(b.Reserve(t.Context(), 5))(t)
+	other := must.Get(reserve(t.Context(), b, 5))(t)
 	other.Join(measured)
 	assert.Equal(t, 5+bytes, other.Bytes())
 	measured.Release()
@@ -316,7 +322,7 @@ func TestMessageAfterSplit(t *testing.T) {
 
 // TestNil: before its start a component has no budget, and then its reservations are nil. Nothing is limited.
 func TestNil(t *testing.T) {
-	none := must.Get((*Budget)(nil).Reserve(t.Context(), 1<<60))(t)
+	none := must.Get(reserve(t.Context(), nil, 1<<60))(t)
 	require.NoError(t, none.Grow(t.Context(), 1<<61))
 	assert.Zero(t, none.Bytes())
 	assert.Nil(t, none.Split(1))
@@ -334,7 +340,7 @@ func TestNeverAboveSize(t *testing.T) {
 	for range 16 {
 		group.Go(func() {
 			for range 200 {
-				r, err := b.Reserve(t.Context(), 1+rand.Int64N(size*7/8))
+				r, err := reserve(t.Context(), b, 1+rand.Int64N(size*7/8))
 				if err != nil {
 					assert.ErrorIs(t, err, ErrExhausted)
 					continue
@@ -354,14 +360,14 @@ func TestNeverAboveSize(t *testing.T) {
 func TestAdd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100, time.Minute)
-		r := must.Get(b.Reserve(t.Context(), 80))(t)
+		r := must.Get(reserve(t.Context(), b, 80))(t)
 		counted := b.Begin()
 		counted.Add(33)
 		used, _ := b.Used()
 		assert.Equal(t, int64(113), used)
 		time.AfterFunc(time.Second, func() { counted.Add(-33) })
 		begin := time.Now()
-		waiting := must.Get(b.Reserve(t.Context(), 3))(t)
+		waiting := must.Get(reserve(t.Context(), b, 3))(t)
 		assert.Equal(t, time.Second, time.Since(begin))
 		waiting.Release()
 		r.Release()
@@ -379,7 +385,7 @@ func TestWork(t *testing.T) {
 			b := New(800, time.Hour)
 			var messages []*Reservation
 			for range 3 {
-				messages = append(messages, must.Get(b.Reserve(t.Context(), 220))(t))
+				messages = append(messages, must.Get(reserve(t.Context(), b, 220))(t))
 			}
 			var group sync.WaitGroup
 			results := make([]error, len(messages))
@@ -401,7 +407,7 @@ func TestWork(t *testing.T) {
 			assert.LessOrEqual(t, time.Since(began), 3*time.Second)
 			used, _ := b.Used()
 			assert.Zero(t, used)
-			message := must.Get(b.Reserve(t.Context(), 600))(t)
+			message := must.Get(reserve(t.Context(), b, 600))(t)
 			assert.ErrorIs(t, begin(message).Grow(t.Context(), 150), ErrTooLarge, "beside the message")
 		})
 	}
@@ -415,7 +421,7 @@ func TestWorkWithBytesOfTheMessage(t *testing.T) {
 		bytes, _ := b.Used()
 		return bytes
 	}
-	message := must.Get(b.Reserve(t.Context(), 400))(t)
+	message := must.Get(reserve(t.Context(), b, 400))(t)
 	part := message.Work(300)
 	assert.Equal(t, []int64{100, 300, 400}, []int64{message.Bytes(), part.Bytes(), used()})
 	require.NoError(t, part.Grow(t.Context(), 500))
@@ -435,14 +441,14 @@ func TestWorkWithBytesOfTheMessage(t *testing.T) {
 func TestManyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1<<20, time.Second)
-		begun := must.Get(b.Reserve(t.Context(), 1))(t)
+		begun := must.Get(reserve(t.Context(), b, 1))(t)
 		others := b.Begin()
 		others.Add(1<<20 - 1)
 		var group sync.WaitGroup
 		served := atomic.Int64{}
 		for range maxWaiters {
 			group.Go(func() {
-				if r, err := b.Reserve(t.Context(), 1); assert.NoError(t, err) {
+				if r, err := reserve(t.Context(), b, 1); assert.NoError(t, err) {
 					served.Add(1)
 					r.Release()
 				}
@@ -451,7 +457,7 @@ func TestManyWait(t *testing.T) {
 		group.Go(func() { assert.NoError(t, begun.Grow(t.Context(), 2)) })
 		synctest.Wait()
 		before := time.Now()
-		_, err := b.Reserve(t.Context(), 1)
+		_, err := reserve(t.Context(), b, 1)
 		require.ErrorIs(t, err, ErrExhausted)
 		require.ErrorContains(t, err, "1000 other requests wait")
 		assert.Equal(t, before, time.Now())
@@ -469,12 +475,12 @@ func TestProcessMemory(t *testing.T) {
 // TestCanceled: the error of work whose context has ended says so, and why.
 func TestCanceled(t *testing.T) {
 	b := New(100, time.Minute)
-	r := must.Get(b.Reserve(t.Context(), 60))(t)
+	r := must.Get(reserve(t.Context(), b, 60))(t)
 	defer r.Release()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the client has left")
 	cancel(why)
-	_, waited := b.Reserve(ctx, 40)
+	_, waited := reserve(ctx, b, 40)
 	for _, err := range []error{waited, r.Meter(ctx, 60).Continue()} {
 		require.ErrorIs(t, err, ErrCanceled)
 		require.ErrorIs(t, err, why)

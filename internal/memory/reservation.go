@@ -49,14 +49,13 @@ func (r *Reservation) Bytes() (bytes int64) {
 	return bytes
 }
 
-// Grow increases the reservation to this total number of bytes, if it is smaller. It waits and fails as [Budget.Reserve] does. After
-// an error, the reservation has its old size.
+// Grow increases the reservation to this total number of bytes, if it is smaller. It waits until they are free, at most for the wait of the
+// budget or until ctx ends. The error wraps [ErrTooLarge], [ErrExhausted] or [ErrCanceled]. After it, the reservation has its old size.
 func (r *Reservation) Grow(ctx context.Context, total int64) error {
-	more := total - r.Bytes()
-	if r == nil || more <= 0 {
+	if r == nil {
 		return nil
 	}
-	return r.budget.await(ctx, r, more)
+	return r.budget.await(ctx, r, total)
 }
 
 // Meter returns a meter of work that uses this many bytes of the reservation already. It grows the reservation. The work ends with ctx.

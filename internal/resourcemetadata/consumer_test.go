@@ -29,6 +29,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
@@ -229,7 +230,7 @@ func TestPartsHaveReservations(t *testing.T) {
 	budget := memory.New(1<<20, time.Second)
 	pd := message("a", "b", "c")
 	left := int64(dictionary.MemoryOf(pd.Dictionary()))
-	request := must.Get(budget.Reserve(t.Context(), memory.MessageFactor*dictionary.MessageMemory(pd)))(t)
+	request := must.Get(budgettest.Reserve(t.Context(), budget, memory.MessageFactor*dictionary.MessageMemory(pd)))(t)
 	all, parts := request.Bytes(), 0
 	next := xconsumerFunc(func(ctx context.Context, part pprofile.Profiles) error {
 		parts++
@@ -253,7 +254,7 @@ func TestPartsOfALargeMessage(t *testing.T) {
 		pd.Dictionary().StringTable().SetAt(3, strings.Repeat("shared", 10_000))
 		needed := memory.MessageFactor * dictionary.MessageMemory(pd)
 		budget := memory.New(needed*100/percent, time.Second)
-		request := must.Get(budget.Reserve(t.Context(), needed))(t)
+		request := must.Get(budgettest.Reserve(t.Context(), budget, needed))(t)
 		next := &recorder{}
 		require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(memory.NewContext(t.Context(), request), pd))
 		assert.Equal(t, []string{"a", "b"}, next.services(), "%d %% of the budget", percent)

@@ -178,7 +178,7 @@ func TestBudgetIsHeldDuringNext(t *testing.T) {
 // afterwards.
 func TestReservationOfTheRequest(t *testing.T) {
 	shared := memory.New(10<<20, time.Second)
-	reservation, err := shared.Reserve(t.Context(), 1000)
+	reservation, err := budgettest.Reserve(t.Context(), shared, 1000)
 	require.NoError(t, err)
 	translator := startWith(t, memory.New(1, 0))
 	ctx := memory.NewContext(t.Context(), reservation)

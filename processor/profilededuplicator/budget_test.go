@@ -17,6 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -43,7 +44,7 @@ func TestHeldIsReserved(t *testing.T) {
 
 				for i, reserved := range []int64{1, 2 * one, 100 * one} {
 					before := f.used()
-					request := must.Get(f.budget.Reserve(t.Context(), reserved))(t)
+					request := must.Get(budgettest.Reserve(t.Context(), f.budget, reserved))(t)
 					require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), upload("checkout", byte(i+2), 1)))
 					assert.Equal(t, before+max(reserved, 2*one), f.used(), "it is not reserved again")
 					request.Release()
@@ -62,7 +63,7 @@ func TestHeldCopyIsReserved(t *testing.T) {
 		f := start(t, &sink{}, batchOf(nil))
 		pd := upload("checkout", 1, 1)
 		held := 2 * dictionary.MessageMemory(pd)
-		request := must.Get(f.budget.Reserve(t.Context(), 5000))(t)
+		request := must.Get(budgettest.Reserve(t.Context(), f.budget, 5000))(t)
 		request.Accept()
 		require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), pd))
 		assert.EqualValues(t, 5000, request.Bytes())
@@ -146,7 +147,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 		release()
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 
-		request := must.Get(memory.New(1000, time.Second).Reserve(t.Context(), 1))(t)
+		request := must.Get(budgettest.Reserve(t.Context(), memory.New(1000, time.Second), 1))(t)
 		err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), upload("checkout", 3, 1, 2, 3))
 		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.True(t, consumererror.IsPermanent(err))
@@ -189,7 +190,7 @@ func TestEventsAreReserved(t *testing.T) {
 				assert.GreaterOrEqual(t, peak, int64(200*(dictionary.SampleMemory+8+4*200)))
 				assert.Equal(t, 200, f.next.taken()[0].SampleCount())
 
-				request, err := memory.New(50_000, time.Second).Reserve(t.Context(), 1)
+				request, err := budgettest.Reserve(t.Context(), memory.New(50_000, time.Second), 1)
 				require.NoError(t, err)
 				err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), events())
 				require.ErrorIs(t, err, memory.ErrTooLarge)

@@ -20,6 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
@@ -131,7 +132,7 @@ func TestCopiesMemory(t *testing.T) {
 		references.AppendEmpty()
 	}
 	f := start(t, &sink{}, groupBy(nil))
-	reservation, err := f.budget.Reserve(t.Context(), dictionary.MessageMemory(pd))
+	reservation, err := budgettest.Reserve(t.Context(), f.budget, dictionary.MessageMemory(pd))
 	require.NoError(t, err)
 	m := incoming{profiles: pd}
 	require.NoError(t, f.Profiles.(*deduplicator).group(memory.NewContext(t.Context(), reservation), &m))

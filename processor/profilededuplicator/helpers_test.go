@@ -197,7 +197,7 @@ func exhausted(tb testing.TB) *memory.Reservation {
 	tb.Helper()
 	budget := memory.New(1<<30, time.Second)
 	tb.Cleanup(budgettest.Hold(tb, budget, 1<<30-1).Release)
-	rest, err := budget.Reserve(tb.Context(), 1)
+	rest, err := budgettest.Reserve(tb.Context(), budget, 1)
 	require.NoError(tb, err)
 	return rest
 }

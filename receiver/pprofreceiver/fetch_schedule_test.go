@@ -170,7 +170,7 @@ func TestRemember(t *testing.T) {
 		message, _, err := in.formats.pprof(false, "")(plain(t, cpuProfile(samples)), in.newSource())
 		require.NoError(t, err)
 		one.discard()
-		one.next.memory, err = b.Reserve(t.Context(), 6*counterBytes)
+		one.next.memory, err = budgettest.Reserve(t.Context(), b, 6*counterBytes)
 		require.NoError(t, err)
 		one.apply(message, time.Now())
 		return c.remember(one)

@@ -210,7 +210,7 @@ func TestStalledEndsItsConnection(t *testing.T) {
 	const announced, sent = 200_000, 100_000
 	conn := r.raw(t, unfinished(announced, sent))
 	r.waitArriving(t, 1)
-	other, err := b.Reserve(t.Context(), 7<<20) // all that a request may have
+	other, err := budgettest.Reserve(t.Context(), b, 7<<20) // all that a request may have
 	require.NoError(t, err)
 	defer other.Release()
 	_, err = io.WriteString(conn, strings.Repeat("x", announced-sent))

@@ -48,7 +48,7 @@ func TestReadAboveBudget(t *testing.T) {
 // TestReserveWhileGone: the error for a client that disconnects while its request waits is not about memory.
 func TestReserveWhileGone(t *testing.T) {
 	b := memory.New(100_000, time.Minute)
-	other, err := b.Reserve(t.Context(), 80_000)
+	other, err := budgettest.Reserve(t.Context(), b, 80_000)
 	require.NoError(t, err)
 	defer other.Release()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -153,7 +153,7 @@ func TestPartsInAQueue(t *testing.T) {
 			return nil
 		},
 	})
-	whole := must.Get(budget.Reserve(t.Context(), 8*size))(t)
+	whole := must.Get(budgettest.Reserve(t.Context(), budget, 8*size))(t)
 	ctx := memory.NewContext(t.Context(), whole)
 	parts := memory.Parts{Profiles: e, Kept: size}
 	accepted := 0
@@ -219,7 +219,7 @@ func TestShareIsGivenBack(t *testing.T) {
 		},
 	})
 	for range 8 { // A quarter of the budget is four of them.
-		r := must.Get(budget.Reserve(t.Context(), size))(t)
+		r := must.Get(budgettest.Reserve(t.Context(), budget, size))(t)
 		require.NoError(t, e.ConsumeProfiles(memory.NewContext(t.Context(), r), message(1)))
 		<-begun
 		r.Shrink(1)

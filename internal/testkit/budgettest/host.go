@@ -5,6 +5,7 @@
 package budgettest // import "github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,11 +36,16 @@ func (h Host) GetExtensions() map[component.ID]component.Component { return h }
 // NewHost returns a host whose only extension provides a budget.
 func NewHost(b *memory.Budget) Host { return Host{ID: &Extension{Budget: b}} }
 
+// Reserve returns a new reservation of this many bytes, or the error of Grow.
+func Reserve(ctx context.Context, b *memory.Budget, bytes int64) (*memory.Reservation, error) {
+	r := b.Begin()
+	return r, r.Grow(ctx, bytes)
+}
+
 // Hold reserves bytes of a budget, also those that one request cannot have.
 func Hold(tb testing.TB, b *memory.Budget, bytes int64) *memory.Reservation {
 	tb.Helper()
-	r := b.Begin()
-	r.Accept()
+	r := b.Begin().Accept()
 	require.NoError(tb, r.Grow(tb.Context(), bytes))
 	return r
 }
