@@ -24,7 +24,8 @@ import (
 // reserve returns a new reservation of this many bytes, or the error of Grow.
 func reserve(ctx context.Context, b *Budget, bytes int64) (*Reservation, error) {
 	r := b.Begin()
-	return r, r.Grow(ctx, bytes)
+	err := r.Grow(ctx, bytes)
+	return r, err
 }
 
 func TestReserve(t *testing.T) {

@@ -39,7 +39,8 @@ func NewHost(b *memory.Budget) Host { return Host{ID: &Extension{Budget: b}} }
 // Reserve returns a new reservation of this many bytes, or the error of Grow.
 func Reserve(ctx context.Context, b *memory.Budget, bytes int64) (*memory.Reservation, error) {
 	r := b.Begin()
-	return r, r.Grow(ctx, bytes)
+	err := r.Grow(ctx, bytes)
+	return r, err
 }
 
 // Hold reserves bytes of a budget, also those that one request cannot have.
