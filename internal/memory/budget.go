@@ -120,7 +120,7 @@ func (b *Budget) await(ctx context.Context, r *Reservation, total int64) error {
 		return nil
 	}
 	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
-	if needed, limit := r.held()+more, b.limitOf(r, total); needed > limit {
+	if needed, limit := r.held()+more, b.limitOf(r, r.held()+more); needed > limit {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}

@@ -78,10 +78,8 @@ func (r *Reservation) Shrink(total int64) { r.locked(func() { r.change(min(total
 
 // change sets the number of bytes, and serves those that wait. The caller holds the lock.
 func (r *Reservation) change(bytes int64) {
-	if bytes != r.bytes {
-		r.set(bytes)
-		r.budget.serve()
-	}
+	r.set(bytes)
+	r.budget.serve()
 }
 
 // set changes the number of bytes. The caller holds the lock.
@@ -203,6 +201,7 @@ func (r *Reservation) Accept() *Reservation {
 	r.locked(func() {
 		r.outgrow()
 		r.accepted = true
+		r.budget.serve() // It leaves its part of what is kept for small requests.
 	})
 	return r
 }

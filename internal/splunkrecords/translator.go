@@ -4,7 +4,6 @@
 package splunkrecords
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +52,7 @@ func (t *Translator) Start(host component.Host) error {
 
 // Translate translates the profiling records among logs, counts the result, logs refused records, and calls next with the
 // profiles. It returns the error of next. If there is no memory for them now, it does not call next, and the error is retryable. If there never
-// can be, all are refused, next gets no profiles, and the error is permanent.
+// can be, all records are refused.
 func (t *Translator) Translate(
 	ctx context.Context, logs plog.Logs, next func(context.Context, pprofile.Profiles, *splunk.Result) error,
 ) error {
@@ -74,25 +73,34 @@ func (t *Translator) Translate(
 		}
 		return err
 	})
-	if len(result.Refused) > 0 {
-		t.logRefused(logs, result.Refused)
-	}
 	if exhausted == nil {
 		exhausted = own.Resize(ctx, memory.MessageFactor*result.MessageBytes)
 	}
+	if errors.Is(exhausted, memory.ErrTooLarge) {
+		profiles, result = pprofile.NewProfiles(), refuseAll(&result, exhausted)
+		exhausted = nil
+		own.Shrink(0)
+	}
+	if len(result.Refused) > 0 {
+		t.logRefused(logs, result.Refused)
+	}
 	if exhausted != nil {
 		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
-		if errors.Is(exhausted, memory.ErrTooLarge) {
-			t.metrics.Refusals.Add(ctx, int64(result.Records-len(result.Refused)), reasons[splunk.ReasonMemory])
-			err := next(ctx, pprofile.NewProfiles(), &result) // It may have more to pass on than profiles.
-			return cmp.Or(err, memory.Refusal("cannot hold the profiles of all records", exhausted))
-		}
 		return fmt.Errorf("cannot translate profiling records now: %w", exhausted)
 	}
 	if result.Records > 0 {
 		t.metrics.count(ctx, &result, time.Since(start))
 	}
 	return next(memory.NewContext(ctx, own), profiles, &result)
+}
+
+// refuseAll returns the result if the profiles of all records together need too much memory.
+func refuseAll(result *splunk.Result, err error) splunk.Result {
+	refused := result.Refused
+	for len(refused) < result.Records {
+		refused = append(refused, splunk.Refusal{Reason: splunk.ReasonMemory, Err: fmt.Errorf("cannot hold the profiles of all records: %w", err)})
+	}
+	return splunk.Result{Records: result.Records, Refused: refused}
 }
 
 // logRefused logs the first of the refused records, at most once per logInterval. The line has the number of records that were

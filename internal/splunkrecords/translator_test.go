@@ -202,7 +202,7 @@ func TestTooLargeForTheBudget(t *testing.T) {
 	assert.Equal(t, 1, result.TextRecords)
 }
 
-// TestMessageTooLargeForTheBudget: the error is permanent if the records fit one by one, but their message never can.
+// TestMessageTooLargeForTheBudget: all records are refused if they fit one by one, but their message never can.
 func TestMessageTooLargeForTheBudget(t *testing.T) {
 	logs := textLogs(0)
 	records := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
@@ -218,14 +218,17 @@ func TestMessageTooLargeForTheBudget(t *testing.T) {
 	shared := memory.New(2*size, time.Hour) // of which an eighth is kept for ordinary requests
 	translator = startWith(t, shared)
 	called := 0
-	err := translator.Translate(t.Context(), logs, func(_ context.Context, profiles pprofile.Profiles, _ *splunk.Result) error {
+	err := translator.Translate(t.Context(), logs, func(_ context.Context, profiles pprofile.Profiles, result *splunk.Result) error {
 		called++
 		assert.Zero(t, profiles.ResourceProfiles().Len())
+		assert.Len(t, result.Refused, records.Len())
+		assert.Equal(t, records.Len(), result.Records)
+		require.ErrorIs(t, result.Refused[0].Err, memory.ErrTooLarge)
+		assert.Equal(t, splunk.ReasonMemory, result.Refused[0].Reason)
 		return nil
 	})
+	require.NoError(t, err)
 	assert.Equal(t, 1, called, "there may be other logs")
-	require.ErrorIs(t, err, memory.ErrTooLarge)
-	assert.True(t, consumererror.IsPermanent(err))
 	used, _ := shared.Used()
 	assert.Zero(t, used)
 }

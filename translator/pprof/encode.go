@@ -119,7 +119,7 @@ func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) e
 func (t *encoding) encode(opts *EncodeOptions, pd pprofile.Profiles, yield func(Payload, error) bool) {
 	beginErr := t.begin(opts, pd)
 	for i, resource := range pd.ResourceProfiles().All() {
-		err := cmp.Or(beginErr, t.beginResource())
+		err := beginErr
 		if err == nil {
 			err = t.checkTotal(i, resource)
 		}
@@ -208,7 +208,7 @@ func (t *encoding) encodeGroup(
 	}
 	payload, err := t.writeGroup(g, resource, scope)
 	if err != nil {
-		t.wasted += t.work()
+		t.waste(t.work())
 		faults = append(faults, t.refuseGroup(g, err)...)
 	}
 	return payload, faults

@@ -41,9 +41,8 @@ type encoding struct {
 	maxProfiles int
 
 	// written is the size of the pprofs of the message so far. needed is the most bytes that the last one could need. wasted is
-	// the size of the work on refused ones of the resource, wastedBefore that of those before. unused is the size of original payloads that are
-	// no pprofs.
-	written, needed, wasted, wastedBefore, unused int
+	// the size of the work on refused ones, unused that of original payloads that were not written.
+	written, needed, wasted, unused int
 
 	// tableBytes is the size of the dictionary of the message, or 0 if it was not needed yet.
 	tableBytes int
@@ -97,7 +96,7 @@ func newEncoding() *encoding {
 // begin prepares for a message. The error is that of the meter.
 func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles) error {
 	t.opts = opts
-	t.written, t.wasted, t.wastedBefore, t.unused, t.tableBytes = 0, 0, 0, 0, 0
+	t.written, t.wasted, t.unused, t.tableBytes = 0, 0, 0, 0
 	t.outReused, t.joining.rowsReused, t.joining.attributesReused, t.labels.itemsReused = reused{}, reused{}, reused{}, reused{}
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err

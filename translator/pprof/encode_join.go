@@ -81,7 +81,7 @@ func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
 	}
 	err := t.join(g, scope)
 	if err != nil {
-		t.wasted += t.work()
+		t.waste(t.work())
 	}
 	return err
 }

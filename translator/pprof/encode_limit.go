@@ -11,8 +11,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// maxWaste limits the work on the refused profiles of a resource, in multiples of PprofBytes. Above it, the other profiles of the resource are
-// refused without trying.
+// maxWaste limits the work on profiles that are refused, in multiples of PprofBytes. Above it, all further profiles of the
+// message are refused without trying.
 const maxWaste = 2
 
 func (t *encoding) checkWaste() error {
@@ -22,16 +22,13 @@ func (t *encoding) checkWaste() error {
 	return nil
 }
 
-// beginResource returns an error if the resources before have wasted more than the limit. Each is charged with the limit at most, so that
-// a single one does not keep those behind it from being tried.
-func (t *encoding) beginResource() error {
-	limit := t.opts.PprofBytes
-	t.wastedBefore += min(t.wasted, limit)
-	t.wasted = 0
-	if t.wastedBefore > limit {
-		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wastedBefore, limit)
+// waste adds the work on a profile that is refused. It counts twice once three quarters of the limit are written: then most of what is left of a
+// message that has too much is refused.
+func (t *encoding) waste(bytes int) {
+	if t.written > t.opts.PprofBytes/4*3 {
+		bytes *= 2
 	}
-	return nil
+	t.wasted += bytes
 }
 
 // work returns the amount of work, in bytes, that was done for a pprof that is not written.
@@ -62,7 +59,7 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 	if err := t.checkWaste(); err != nil {
 		return err
 	}
-	before, wasted, total := t.written, t.wasted, 0
+	before, wasted, unused, total := t.written, t.wasted, t.unused, 0
 	t.written = 0
 	t.encodeResource(i, resource, func(payload Payload, fault error) bool {
 		if fault == nil {
@@ -75,10 +72,10 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 	})
 	t.written = before
 	if err != nil {
-		t.wasted += total
+		t.waste(total)
 		return err
 	}
-	t.wasted = wasted // The same work follows.
+	t.wasted, t.unused = wasted, unused // The same work follows.
 	return nil
 }
 

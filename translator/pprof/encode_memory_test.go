@@ -106,22 +106,11 @@ func TestOneTooLarge(t *testing.T) {
 	}
 	for name, add := range map[string]func(m *message, bad pprofile.ScopeProfiles){
 		"one type": func(m *message, bad pprofile.ScopeProfiles) { stacks(m, m.profileIn(bad, "a/1"), 200) },
-		"two types": func(m *message, bad pprofile.ScopeProfiles) {
-			stacks(m, m.profileIn(bad, "a/1"), 200)
-			stacks(m, m.profileIn(bad, "b/1"), 200)
-		},
 		"two pprofs, together": func(m *message, bad pprofile.ScopeProfiles) {
 			for at := range 2 {
 				p := m.profileIn(bad, "a/1")
 				p.SetTime(pcommon.Timestamp(at + 1))
 				stacks(m, p, 50)
-			}
-		},
-		"two pprofs": func(m *message, bad pprofile.ScopeProfiles) {
-			for at := range 2 {
-				p := m.profileIn(bad, "a/1")
-				p.SetTime(pcommon.Timestamp(at + 1))
-				stacks(m, p, 200)
 			}
 		},
 		"original payload": func(m *message, bad pprofile.ScopeProfiles) {

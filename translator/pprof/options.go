@@ -108,8 +108,8 @@ type EncodeOptions struct {
 	// large pprofs: a stack is stored once in the message, but in every sample of a pprof, and a string once in the
 	// message, but in each pprof. A pprof that would exceed the limit is refused before it is written. If the pprofs of a
 	// resource would exceed it together, all of them are refused before the first is written. The values of a pprof have the
-	// same limit, with 8 bytes each. Once more than the limit was spent on what is refused, all other profiles of the message are
-	// refused. A value of 0 or less means DefaultPprofBytes.
+	// same limit, with 8 bytes each. Once more than twice the limit was spent on what is refused, all other profiles of the
+	// message are refused; this work counts twice if three quarters of the limit are written. A value of 0 or less means DefaultPprofBytes.
 	PprofBytes int
 	// TimestampLabels writes one sample for each timestamp, with the numeric label "timestamp" in nanoseconds. By default
 	// the values of a sample are summed, and its timestamps are lost.

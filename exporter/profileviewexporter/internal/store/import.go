@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ var ErrInvalid = errors.New("the pprof is invalid")
 // add adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
 // the table as it was. After an error, the table can have symbols that no sample refers to.
 func (t *Table) add(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
-	const idBytes = 4 // if they count up
+	const idBytes = 12 // if they count up, with the smaller lists before
 	ids := len(p.Functions) + len(p.Mappings) + len(p.Locations)
 	types := len(p.SampleTypes)
 	if err := work.Use(4*int64(p.NumStrings()) + idBytes*int64(ids) + sampleBytes(types)*int64(len(p.Samples))); err != nil {
@@ -127,13 +128,13 @@ func (i *importer) addSymbols() error {
 		for _, line := range slices.Backward(lines) {
 			function, known := i.functions.row(line.FunctionID)
 			if !known && line.FunctionID != 0 {
-				return fmt.Errorf("%w: function %d does not exist", ErrInvalid, line.FunctionID)
+				return cmp.Or(i.work.Err(), fmt.Errorf("%w: function %d does not exist", ErrInvalid, line.FunctionID))
 			}
 			next = t.Lines.Add(Line{Function: function, Next: next, Line: line.Line, Column: line.Column}, i.work)
 		}
 		mapping, known := i.mappings.row(l.MappingID)
 		if !known && l.MappingID != 0 {
-			return fmt.Errorf("%w: mapping %d does not exist", ErrInvalid, l.MappingID)
+			return cmp.Or(i.work.Err(), fmt.Errorf("%w: mapping %d does not exist", ErrInvalid, l.MappingID))
 		}
 		i.locations.set(l.ID, t.Locations.Add(Location{Mapping: mapping, Lines: next, Address: l.Address, IsFolded: l.IsFolded}, i.work), i.work)
 	}
@@ -145,7 +146,7 @@ func (i *importer) stack(sample int, locations []uint64) (stack uint32, err erro
 	for _, id := range slices.Backward(locations) {
 		location, known := i.locations.row(id)
 		if !known {
-			return 0, fmt.Errorf("%w: location %d of sample %d does not exist", ErrInvalid, id, sample)
+			return 0, cmp.Or(i.work.Err(), fmt.Errorf("%w: location %d of sample %d does not exist", ErrInvalid, id, sample))
 		}
 		stack = i.table.Stacks.Add(Stack{Caller: stack, Location: location}, i.work)
 	}

@@ -23,13 +23,16 @@ import (
 )
 
 // upload returns an upload of a service with stacks of its own if seed is above 0.
-func upload(service string, seed, stacks int) Upload {
+func upload(service string, seed, stacks int) Upload { return uploadOf(service, seed, stacks, 1) }
+
+// uploadOf is upload with IDs that begin at first.
+func uploadOf(service string, seed, stacks, first int) Upload {
 	resource := pcommon.NewMap()
 	resource.PutStr("service.name", service)
 	strings, b := []string{"", "cpu", "nanoseconds"}, []byte(nil)
 	b = pprofwire.AppendSampleType(b, pprofwire.ValueType{Type: 1, Unit: 2})
 	for i := range stacks {
-		id := uint32(i + 1)
+		id := uint32(i + first)
 		b = pprofwire.AppendSample(b, pprofwire.AppendID(nil, id), []int64{int64(i + 1)}, nil)
 		b = pprofwire.AppendLocation(b, pprofwire.Location{ID: uint64(id)}, []pprofwire.Line{{FunctionID: uint64(id), Line: 1}})
 		b = pprofwire.AppendFunction(b, pprofwire.Function{ID: uint64(id), Name: uint32(len(strings))})
@@ -189,9 +192,16 @@ func TestConcurrency(t *testing.T) {
 
 // Without memory, nothing is added, and the memory of a half-added profile is free.
 func TestWithoutMemory(t *testing.T) {
+	for _, first := range []int{1, 1 << 20} { // also for IDs that do not count up
+		withoutMemory(t, uploadOf("s", 1, 500, first))
+	}
+}
+
+func withoutMemory(t *testing.T, u Upload) {
+	t.Helper()
 	s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
 	for limit := int64(0); ; limit += 5000 {
-		p, err := s.Add(upload("s", 1, 500), meter.New(0, func(bytes int64) error {
+		p, err := s.Add(u, meter.New(0, func(bytes int64) error {
 			if bytes > limit {
 				return ErrTooLarge
 			}
@@ -201,6 +211,7 @@ func TestWithoutMemory(t *testing.T) {
 			require.NotNil(t, p)
 			break
 		}
+		require.NotErrorIs(t, err, ErrInvalid)
 		_, memory := s.Held()
 		require.Zero(t, memory)
 	}
