@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,13 +77,13 @@ func (t *Translator) Translate(
 	if exhausted == nil {
 		exhausted = own.Resize(ctx, memory.MessageFactor*result.MessageBytes)
 	}
-	if errors.Is(exhausted, memory.ErrTooLarge) {
-		profiles, result = pprofile.NewProfiles(), refuseAll(&result, exhausted)
-		exhausted = nil
-		own.Shrink(0)
-	}
 	if len(result.Refused) > 0 {
 		t.logRefused(logs, result.Refused)
+	}
+	if errors.Is(exhausted, memory.ErrTooLarge) {
+		profiles, result = pprofile.NewProfiles(), t.refuseAll(&result, exhausted)
+		exhausted = nil
+		own.Shrink(0)
 	}
 	if exhausted != nil {
 		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
@@ -94,13 +95,18 @@ func (t *Translator) Translate(
 	return next(memory.NewContext(ctx, own), profiles, &result)
 }
 
-// refuseAll returns the result if the profiles of all records together need too much memory.
-func refuseAll(result *splunk.Result, err error) splunk.Result {
-	refused := result.Refused
-	for len(refused) < result.Records {
-		refused = append(refused, splunk.Refusal{Reason: splunk.ReasonMemory, Err: fmt.Errorf("cannot hold the profiles of all records: %w", err)})
+// refuseAll returns and logs the result if the profiles of all records together need too much memory.
+func (t *Translator) refuseAll(result *splunk.Result, err error) splunk.Result {
+	err = fmt.Errorf("cannot hold the profiles of all records: %w", err)
+	if count, allowed := t.limiter.add(result.Records-len(result.Refused), time.Now()); allowed {
+		t.logger.Warn("Refused all profiling records of a request",
+			zap.Int("records_since_last_line", count), zap.String("reason", string(splunk.ReasonMemory)), zap.Error(err))
 	}
-	return splunk.Result{Records: result.Records, Refused: refused}
+	refused := slices.Grow(result.Refused, result.Records-len(result.Refused))
+	for len(refused) < result.Records {
+		refused = append(refused, splunk.Refusal{Reason: splunk.ReasonMemory, Err: err})
+	}
+	return splunk.Result{Records: result.Records, OtherRecords: result.OtherRecords, Refused: refused}
 }
 
 // logRefused logs the first of the refused records, at most once per logInterval. The line has the number of records that were

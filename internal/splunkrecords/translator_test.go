@@ -209,6 +209,12 @@ func TestMessageTooLargeForTheBudget(t *testing.T) {
 	for range 2000 {
 		records.At(0).CopyTo(records.AppendEmpty())
 	}
+	profiling := records.Len()
+	logs.ResourceLogs().At(0).ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body().SetStr("another log")
+	first := plog.NewLogs()
+	first.ResourceLogs().AppendEmpty() // without a scope
+	logs.ResourceLogs().MoveAndAppendTo(first.ResourceLogs())
+	logs = first
 	var size int64
 	translator := startWith(t, memory.New(1<<30, time.Second))
 	require.NoError(t, translator.Translate(t.Context(), logs, func(_ context.Context, _ pprofile.Profiles, result *splunk.Result) error {
@@ -221,8 +227,9 @@ func TestMessageTooLargeForTheBudget(t *testing.T) {
 	err := translator.Translate(t.Context(), logs, func(_ context.Context, profiles pprofile.Profiles, result *splunk.Result) error {
 		called++
 		assert.Zero(t, profiles.ResourceProfiles().Len())
-		assert.Len(t, result.Refused, records.Len())
-		assert.Equal(t, records.Len(), result.Records)
+		assert.Len(t, result.Refused, profiling)
+		assert.Equal(t, profiling, result.Records)
+		assert.Equal(t, 1, result.OtherRecords)
 		require.ErrorIs(t, result.Refused[0].Err, memory.ErrTooLarge)
 		assert.Equal(t, splunk.ReasonMemory, result.Refused[0].Reason)
 		return nil

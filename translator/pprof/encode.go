@@ -128,6 +128,7 @@ func (t *encoding) encode(opts *EncodeOptions, pd pprofile.Profiles, yield func(
 			proceed = refuseResource(i, resource, err, yield)
 		} else {
 			proceed = t.encodeResource(i, resource, yield)
+			t.wasted, t.unused = max(t.wasted, t.tried.wasted), max(t.unused, t.tried.unused)
 		}
 		if !proceed {
 			return

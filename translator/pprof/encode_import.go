@@ -43,6 +43,8 @@ type encoding struct {
 	// written is the size of the pprofs of the message so far. needed is the most bytes that the last one could need. wasted is
 	// the size of the work on refused ones, unused that of original payloads that were not written.
 	written, needed, wasted, unused int
+	// tried has wasted and unused after the last trial, see [encoding.checkTotal].
+	tried struct{ wasted, unused int }
 
 	// tableBytes is the size of the dictionary of the message, or 0 if it was not needed yet.
 	tableBytes int
@@ -97,6 +99,7 @@ func newEncoding() *encoding {
 func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles) error {
 	t.opts = opts
 	t.written, t.wasted, t.unused, t.tableBytes = 0, 0, 0, 0
+	t.tried.wasted, t.tried.unused = 0, 0
 	t.outReused, t.joining.rowsReused, t.joining.attributesReused, t.labels.itemsReused = reused{}, reused{}, reused{}, reused{}
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err

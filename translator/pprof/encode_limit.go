@@ -75,7 +75,8 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 		t.waste(total)
 		return err
 	}
-	t.wasted, t.unused = wasted, unused // The same work follows.
+	t.tried.wasted, t.tried.unused = t.wasted, t.unused
+	t.wasted, t.unused = wasted, unused // The same work follows, or less.
 	return nil
 }
 

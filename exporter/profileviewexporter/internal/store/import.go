@@ -21,7 +21,7 @@ var ErrInvalid = errors.New("the pprof is invalid")
 // add adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
 // the table as it was. After an error, the table can have symbols that no sample refers to.
 func (t *Table) add(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
-	const idBytes = 12 // if they count up, with the smaller lists before
+	const idBytes = 24 // if they count up, with all smaller lists before
 	ids := len(p.Functions) + len(p.Mappings) + len(p.Locations)
 	types := len(p.SampleTypes)
 	if err := work.Use(4*int64(p.NumStrings()) + idBytes*int64(ids) + sampleBytes(types)*int64(len(p.Samples))); err != nil {
