@@ -296,7 +296,7 @@ bench-latency: $(BINARY) ## Upload at half of the capacity for DURATION, and wri
 	@mv _build/latency.md docs/latency.md
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint ## Lint and check the format of the bundle, of its tests and tools
+lint: $(TOOLS)/golangci-lint check-tidy ## Lint, check the format and each go.mod of the bundle, of its tests and tools
 	@$(TOOLS)/golangci-lint run --allow-parallel-runners $(PKGS)
 	@if [ '$(PKGS)' = ./... ]; then cd test && $(TOOLS)/golangci-lint run --allow-parallel-runners ./...; fi
 	@if [ '$(PKGS)' = ./... ]; then for module in $(COMPONENT_MODULES); do \
