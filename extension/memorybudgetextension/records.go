@@ -78,13 +78,12 @@ func (m *memoryBudget) UnmarshalProfiles(record []byte) (pprofile.Profiles, erro
 func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile.Profiles, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	budget := m.budget
-	if m.stopping.Err() != nil {
-		budget = nil // no limit
+	var message *memory.Reservation // Without one, there is no limit.
+	if m.stopping.Err() == nil {
+		message = m.budget.Begin()
 	}
-	reservation := budget.Begin()
-	defer reservation.Release()
-	plain, _, err := inflate.Open(new([]byte), record, m.config.MaxInflatedMiB<<20, reservation.Meter(ctx, requestBytes))
+	defer message.Release()
+	plain, _, err := inflate.Open(new([]byte), record, m.config.MaxInflatedMiB<<20, message.Meter(ctx, requestBytes))
 	if err != nil {
 		return pd, err
 	}
@@ -92,14 +91,14 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 	if err != nil {
 		return pd, err
 	}
-	if err := reservation.Grow(ctx, needed); err != nil {
+	if err := message.Grow(ctx, needed); err != nil {
 		return pd, err
 	}
 	if pd, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain); err != nil {
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}
-	if err = checkFrames(pd); err == nil && reservation != nil {
-		m.budget.HandOver(pd, reservation.Retain())
+	if err = checkFrames(pd); err == nil && message != nil {
+		m.budget.HandOver(pd, message.Retain())
 	}
 	return pd, err
 }

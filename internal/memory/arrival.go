@@ -48,15 +48,15 @@ type Arrival struct {
 // Arrive begins the arrival of a request. overhead is the memory of the request without its body. abort makes a pending read of the
 // body fail. It is called at most once, and must not block.
 func (b *Budget) Arrive(ctx context.Context, overhead int64, abort func()) (*Arrival, error) {
-	reservation := b.Begin()
-	if err := reservation.Grow(ctx, overhead); err != nil {
+	r := b.Begin()
+	if err := r.Grow(ctx, overhead); err != nil {
 		return nil, err
 	}
-	return b.newArrival(reservation, abort, nil), nil
+	return b.newArrival(r, abort, nil), nil
 }
 
-func (b *Budget) newArrival(reservation *Reservation, abort func(), share *Share) *Arrival {
-	a := &Arrival{Reservation: reservation, abort: abort, began: time.Now(), share: share}
+func (b *Budget) newArrival(r *Reservation, abort func(), share *Share) *Arrival {
+	a := &Arrival{Reservation: r, abort: abort, began: time.Now(), share: share}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.arrivals = append(b.arrivals, a)
@@ -205,7 +205,7 @@ func (b *Budget) EndStalled() {
 func (b *Budget) missing() int64 {
 	limit, missing := b.size, b.used
 	for _, w := range b.waiters {
-		limit = min(limit, b.limitOf(w.Reservation, w.bytes+w.more))
+		limit = min(limit, w.limitOf(w.total()))
 		missing += w.more
 	}
 	missing -= limit

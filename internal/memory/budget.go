@@ -103,14 +103,6 @@ func (b *Budget) fill(part, bytes int64) int64 {
 	return part - part/keptPart
 }
 
-// limitOf returns up to how many bytes the budget may be filled when a reservation has this many. The caller holds the lock.
-func (b *Budget) limitOf(r *Reservation, bytes int64) int64 {
-	if r.accepted {
-		return b.size
-	}
-	return b.fill(b.size, bytes)
-}
-
 // await grows r to this total number of bytes.
 func (b *Budget) await(ctx context.Context, r *Reservation, total int64) error {
 	b.mu.Lock()
@@ -120,7 +112,7 @@ func (b *Budget) await(ctx context.Context, r *Reservation, total int64) error {
 		return nil
 	}
 	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
-	if needed, limit := r.held()+more, b.limitOf(r, r.held()+more); needed > limit {
+	if needed, limit := r.held()+more, r.limitOf(r.held()+more); needed > limit {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
 	}

@@ -160,6 +160,15 @@ func (r *Reservation) held() int64 {
 	return held
 }
 
+// limitOf returns up to how many bytes the budget may be filled when r has this many. The caller holds the lock.
+func (r *Reservation) limitOf(bytes int64) int64 {
+	b := r.budget
+	if r.accepted {
+		return b.size
+	}
+	return b.fill(b.size, bytes)
+}
+
 // Join moves all bytes of another reservation of the same budget to this one, leaves the other empty, and returns this one. Without this
 // one, it returns the other.
 func (r *Reservation) Join(other *Reservation) *Reservation {

@@ -25,23 +25,26 @@ type waiter struct {
 // total is the number of bytes that it has then.
 func (w *waiter) total() int64 { return w.bytes + w.more }
 
+// missing returns how many bytes are not free yet of those that it needs. The caller holds the lock.
+func (w *waiter) missing() int64 { return w.budget.used + w.more - w.limitOf(w.total()) }
+
 // isNew reports whether the work on the request has not begun.
 func (w *waiter) isNew() bool { return w.arriving || w.held() == 0 }
 
 // compareWaiters orders ordinary requests before large ones, and large ones whose work has begun before new ones, since they release their bytes
 // only when it goes on; then by age. The larger an ordinary request is, the younger it counts, the largest by three quarters of the wait: so
 // many of them do not keep a small one waiting, nor many small ones a large one.
-func (b *Budget) compareWaiters(x, y *waiter) int {
+func compareWaiters(x, y *waiter) int {
 	return cmp.Or(
-		cmp.Compare(b.class(x), b.class(y)),
-		cmp.Compare(b.rank(x), b.rank(y)),
+		cmp.Compare(x.class(), y.class()),
+		cmp.Compare(x.rank(), y.rank()),
 	)
 }
 
 // class is 0 for ordinary requests, 1 for large ones whose work has begun, and 2 for new ones.
-func (b *Budget) class(w *waiter) int {
+func (w *waiter) class() int {
 	switch {
-	case w.preferred, w.total() <= b.ordinary():
+	case w.preferred, w.total() <= w.budget.ordinary():
 		return 0
 	case !w.isNew():
 		return 1
@@ -50,7 +53,8 @@ func (b *Budget) class(w *waiter) int {
 }
 
 // rank is the time by which requests of a class are ordered.
-func (b *Budget) rank(w *waiter) time.Duration {
+func (w *waiter) rank() time.Duration {
+	b := w.budget
 	size := min(float64(w.total())/float64(b.ordinary()), 1)
 	return w.order + time.Duration(size*float64(b.wait*3/4))
 }
@@ -72,7 +76,7 @@ func (b *Budget) prefer(w *waiter) {
 
 // insert adds a waiter in its order. The caller holds the lock.
 func (b *Budget) insert(w *waiter) {
-	i, _ := slices.BinarySearchFunc(b.waiters, w, b.compareWaiters)
+	i, _ := slices.BinarySearchFunc(b.waiters, w, compareWaiters)
 	b.waiters = slices.Insert(b.waiters, i, w)
 }
 
@@ -81,8 +85,8 @@ func (b *Budget) insert(w *waiter) {
 func (b *Budget) serve() {
 	full := false
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
-		if full && !w.accepted && !b.fitsSmall(w) || b.used+w.more > b.limitOf(w.Reservation, w.total()) {
-			full = full || !w.accepted || b.class(w) == 0
+		if full && !w.accepted && !w.fitsSmall() || w.missing() > 0 {
+			full = full || !w.accepted || w.class() == 0
 			return false
 		}
 		w.set(w.total())
@@ -93,7 +97,8 @@ func (b *Budget) serve() {
 }
 
 // fitsSmall reports whether w fits into what is kept for small requests.
-func (b *Budget) fitsSmall(w *waiter) bool {
+func (w *waiter) fitsSmall() bool {
+	b := w.budget
 	return b.isSmall(w.total()) && b.small+w.more <= b.size/smallKeptPart
 }
 
@@ -132,14 +137,14 @@ func (b *Budget) endDeadlock() {
 func (b *Budget) relieve(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i, more := slices.Index(b.waiters, w), b.used+w.more-b.limitOf(w.Reservation, w.total())
+	i, more := slices.Index(b.waiters, w), w.missing()
 	if i == 0 {
 		b.endStalled(b.missing())
 	}
 	switch {
-	case i >= 0 && b.fitsSmall(w):
+	case i >= 0 && w.fitsSmall():
 		b.refuseLast(more, b.ordinary()/smallPart)
-	case i == 0 && b.class(w) == 0:
+	case i == 0 && w.class() == 0:
 		b.refuseLast(more, b.ordinary())
 	}
 }
@@ -147,7 +152,7 @@ func (b *Budget) relieve(w *waiter) {
 // refuseLast refuses waiters of more than size bytes, the last first, until they hold this many together. The first one stays, and the first
 // large one, and those that hold nothing or are accepted. The caller holds the lock.
 func (b *Budget) refuseLast(bytes, size int64) {
-	large := slices.IndexFunc(b.waiters, func(w *waiter) bool { return b.class(w) > 0 && !w.accepted })
+	large := slices.IndexFunc(b.waiters, func(w *waiter) bool { return w.class() > 0 && !w.accepted })
 	for i := len(b.waiters) - 1; i > 0 && bytes > 0; i-- {
 		w := b.waiters[i]
 		if i == large || w.accepted || w.held() == 0 || w.total() <= size {

@@ -68,7 +68,7 @@ func BenchmarkMessage(b *testing.B) {
 		pd, _, err := dedup.New(dedup.Options{}).Deduplicate(pd)
 		require.NoError(b, err)
 		start := time.Now()
-		s.symbolize(b.Context(), pd)
+		s.symbolize(b.Context(), pd, nil)
 		names += time.Since(start)
 		for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
 			require.NoError(b, err)

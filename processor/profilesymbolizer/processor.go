@@ -146,14 +146,13 @@ func (s *symbolizer) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) 
 		return memory.Refusal("cannot hold a message", err)
 	}
 	defer reservation.Release()
-	s.symbolize(ctx, pd)
+	s.symbolize(ctx, pd, reservation.Meter(ctx, reservation.Bytes()))
 	return s.next.ConsumeProfiles(ctx, pd)
 }
 
 // symbolize names the locations of a message. One whose names do not fit into the memory goes on as it is.
-func (s *symbolizer) symbolize(ctx context.Context, pd pprofile.Profiles) {
-	reservation := memory.FromContext(ctx)
-	m := message{dictionary: pd.Dictionary(), memory: reservation.Meter(ctx, reservation.Bytes())}
+func (s *symbolizer) symbolize(ctx context.Context, pd pprofile.Profiles, work *meter.Meter) {
+	m := message{dictionary: pd.Dictionary(), memory: work}
 	m.read(s.cfg.ReplaceLines)
 	if len(m.mappings) == 0 {
 		return

@@ -128,8 +128,9 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 		return e.Profiles.ConsumeProfiles(ctx, pd) // It was not started, which exporterhelper reports.
 	}
 	if e.inMemory && !e.queued.fits(reservation) {
-		most := e.queued.share.Most(reservation.Bytes())
-		if reservation.Bytes() > most {
+		bytes := reservation.Bytes()
+		most := e.queued.share.Most(bytes)
+		if bytes > most {
 			return e.exportNow(ctx, pd)
 		}
 		return fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, most)
