@@ -77,13 +77,17 @@ func (t *Translator) Translate(
 	if exhausted == nil {
 		exhausted = own.Resize(ctx, memory.MessageFactor*result.MessageBytes)
 	}
-	if len(result.Refused) > 0 {
-		t.logRefused(logs, result.Refused)
-	}
-	if errors.Is(exhausted, memory.ErrTooLarge) {
-		profiles, result = pprofile.NewProfiles(), t.refuseAll(&result, exhausted)
+	switch {
+	case errors.Is(exhausted, memory.ErrTooLarge):
+		from := profiles.ResourceProfiles().At(0)
+		profiles, result = pprofile.NewProfiles(), refuseAll(&result, exhausted)
+		t.logRefused(result.Refused, from.Resource(), from.ScopeProfiles().At(0).Scope())
 		exhausted = nil
 		own.Shrink(0)
+	case len(result.Refused) > 0:
+		first := result.Refused[0]
+		from := logs.ResourceLogs().At(first.Resource)
+		t.logRefused(result.Refused, from.Resource(), from.ScopeLogs().At(first.Scope).Scope())
 	}
 	if exhausted != nil {
 		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
@@ -95,39 +99,34 @@ func (t *Translator) Translate(
 	return next(memory.NewContext(ctx, own), profiles, &result)
 }
 
-// refuseAll returns and logs the result if the profiles of all records together need too much memory.
-func (t *Translator) refuseAll(result *splunk.Result, err error) splunk.Result {
+// refuseAll returns the result if the profiles of all records together need too much memory. Those that would have fitted alone come first.
+func refuseAll(result *splunk.Result, err error) splunk.Result {
 	err = fmt.Errorf("cannot hold the profiles of all records: %w", err)
-	if count, allowed := t.limiter.add(result.Records-len(result.Refused), time.Now()); allowed {
-		t.logger.Warn("Refused all profiling records of a request",
-			zap.Int("records_since_last_line", count), zap.String("reason", string(splunk.ReasonMemory)), zap.Error(err))
+	fitted := slices.Repeat([]splunk.Refusal{{Reason: splunk.ReasonMemory, Err: err}}, result.Records-len(result.Refused))
+	return splunk.Result{
+		Records: result.Records, OtherRecords: result.OtherRecords, BodyBytes: result.BodyBytes, InflatedBytes: result.InflatedBytes,
+		Refused: append(fitted, result.Refused...),
 	}
-	refused := slices.Grow(result.Refused, result.Records-len(result.Refused))
-	for len(refused) < result.Records {
-		refused = append(refused, splunk.Refusal{Reason: splunk.ReasonMemory, Err: err})
-	}
-	return splunk.Result{Records: result.Records, OtherRecords: result.OtherRecords, Refused: refused}
 }
 
-// logRefused logs the first of the refused records, at most once per logInterval. The line has the number of records that were
-// refused since the last line.
-func (t *Translator) logRefused(logs plog.Logs, refused []splunk.Refusal) {
+// logRefused logs the first of the refused records, at most once per logInterval, with what names its sender. The line has the number of
+// records that were refused since the last line.
+func (t *Translator) logRefused(refused []splunk.Refusal, resource pcommon.Resource, scope pcommon.InstrumentationScope) {
 	count, allowed := t.limiter.add(len(refused), time.Now())
 	if !allowed {
 		return
 	}
 	first := refused[0]
-	resource := logs.ResourceLogs().At(first.Resource)
 	fields := []zap.Field{
 		zap.Int("records_since_last_line", count),
 		zap.String("reason", string(first.Reason)),
 		zap.Error(first.Err),
-		zap.String("scope_version", printable.Line(resource.ScopeLogs().At(first.Scope).Scope().Version(), maxText)),
+		zap.String("scope_version", printable.Line(scope.Version(), maxText)),
 	}
 	for _, key := range []string{
 		"service.name", "telemetry.sdk.language", "telemetry.distro.version", "splunk.distro.version", "host.name",
 	} {
-		if value, found := resource.Resource().Attributes().Get(key); found {
+		if value, found := resource.Attributes().Get(key); found {
 			fields = append(fields, zap.String(key, printable.Line(attributevalue.Text(value), maxText)))
 		}
 	}

@@ -209,6 +209,9 @@ func TestMessageTooLargeForTheBudget(t *testing.T) {
 	for range 2000 {
 		records.At(0).CopyTo(records.AppendEmpty())
 	}
+	faulty := records.AppendEmpty()
+	faulty.Attributes().PutStr("profiling.data.format", "pprof-gzip-base64")
+	faulty.Body().SetStr("!")
 	profiling := records.Len()
 	logs.ResourceLogs().At(0).ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body().SetStr("another log")
 	first := plog.NewLogs()
@@ -222,7 +225,8 @@ func TestMessageTooLargeForTheBudget(t *testing.T) {
 		return nil
 	}))
 	shared := memory.New(2*size, time.Hour) // of which an eighth is kept for ordinary requests
-	translator = startWith(t, shared)
+	translator, logged := newTestTranslator(t)
+	require.NoError(t, translator.Start(budgettest.NewHost(shared)))
 	called := 0
 	err := translator.Translate(t.Context(), logs, func(_ context.Context, profiles pprofile.Profiles, result *splunk.Result) error {
 		called++
@@ -232,10 +236,19 @@ func TestMessageTooLargeForTheBudget(t *testing.T) {
 		assert.Equal(t, 1, result.OtherRecords)
 		require.ErrorIs(t, result.Refused[0].Err, memory.ErrTooLarge)
 		assert.Equal(t, splunk.ReasonMemory, result.Refused[0].Reason)
+		assert.Equal(t, splunk.ReasonBase64, result.Refused[profiling-1].Reason)
+		assert.Positive(t, result.BodyBytes)
 		return nil
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 1, called, "there may be other logs")
+	entries := logged.TakeAll()
+	require.Len(t, entries, 1)
+	fields := entries[0].ContextMap()
+	assert.EqualValues(t, profiling, fields["records_since_last_line"])
+	assert.Equal(t, "memory", fields["reason"])
+	assert.Equal(t, "checkout", fields["service.name"])
+	assert.Equal(t, "0.1.0", fields["scope_version"])
 	used, _ := shared.Used()
 	assert.Zero(t, used)
 }

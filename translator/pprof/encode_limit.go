@@ -76,7 +76,7 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 		return err
 	}
 	t.tried.wasted, t.tried.unused = t.wasted, t.unused
-	t.wasted, t.unused = wasted, unused // The same work follows, or less.
+	t.wasted, t.unused = wasted, unused // Similar work follows.
 	return nil
 }
 
