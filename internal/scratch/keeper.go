@@ -26,7 +26,7 @@ type Keeper[T any] struct {
 	pool sync.Pool
 
 	mu sync.Mutex
-	// large is the large object, lent whether somebody uses it. Its user may also drop it.
+	// large is the large object, lent whether somebody uses it. A panic may drop it.
 	large weak.Pointer[T]
 	lent  bool
 }
@@ -56,11 +56,11 @@ func (k *Keeper[T]) Get() *T {
 func (k *Keeper[T]) getLarge() *T {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	large := k.large.Value()
-	if large == nil || k.lent {
+	if k.lent {
 		return nil
 	}
-	k.lent = true
+	large := k.large.Value()
+	k.lent = large != nil
 	return large
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -106,7 +107,11 @@ func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) e
 		expected := max(tablesMemory(pd)+rowMemory*pd.SampleCount(), 32<<10)
 		kept := &e.memory[min(bits.Len(uint(expected>>16)), len(e.memory)-1)]
 		t := kept.Get()
-		if t == nil || t.kept() > 2*expected {
+		if t != nil && t.kept() > 2*expected {
+			kept.Put(t, math.MaxInt) // It is not used again.
+			t = nil
+		}
+		if t == nil {
 			t = newEncoding()
 		}
 		t.memory = encodeMemory{*meter.New(0, reserve)}

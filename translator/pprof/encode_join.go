@@ -88,6 +88,7 @@ func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
 
 func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j := &t.joining
+	j.values, j.packed, t.tail, t.labels.encoded = j.values[:0], j.packed[:0], t.tail[:0], t.labels.encoded[:0] // See work.
 	most := 0
 	for i := range g.profiles {
 		most = max(most, g.profiles[i].source.Samples().Len())
@@ -98,7 +99,6 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	}
 	j.rows.Reset(most)
 	j.width = len(g.profiles)
-	j.values, j.packed, t.tail = j.values[:0], j.packed[:0], t.tail[:0]
 	j.stackNumbers.begin(t.importer.source.StackTable().Len())
 	j.stacks = append(j.stacks[:0], packedStack{})
 	j.lostTimestamps, j.size = 0, 0

@@ -60,23 +60,24 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 		return err
 	}
 	before, wasted, unused, total := t.written, t.wasted, t.unused, 0
-	t.written = 0
+	t.written, t.trial = 0, before
 	t.encodeResource(i, resource, func(payload Payload, fault error) bool {
 		if fault == nil {
 			t.written = before + total
 			err = t.fits(t.needed)
 			total += len(payload.Pprof)
+			t.trial = before + total
 		}
 		t.written = 0
 		return err == nil
 	})
-	t.written = before
+	t.written, t.trial = before, 0
 	if err != nil {
 		t.waste(total)
 		return err
 	}
 	t.tried.wasted, t.tried.unused = t.wasted, t.unused
-	t.wasted, t.unused = wasted, unused // Similar work follows.
+	t.wasted, t.unused = wasted, unused // The same work follows.
 	return nil
 }
 

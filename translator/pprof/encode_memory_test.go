@@ -154,6 +154,75 @@ func TestOriginalsThatAreNoPprofs(t *testing.T) {
 	assert.Len(t, all, profiles)
 }
 
+// TestTrialLooksAtOriginals: what is tried before the pprofs of a resource are written uses the same original payloads as what is written then.
+func TestTrialLooksAtOriginals(t *testing.T) {
+	m := newMessage()
+	first := m.profileIn(m.addResource("first"), "a/1")
+	for i := range 8000 {
+		m.sample(first, m.stack(strconv.Itoa(i), strings.Repeat("x", 60)+strconv.Itoa(i)), []int64{1})
+	}
+	second, profiles := m.addResource("second"), 0
+	add := func(original []byte, function string) {
+		profiles++
+		p := m.profileIn(second, "a/1")
+		p.SetTime(pcommon.Timestamp(profiles))
+		if original != nil {
+			p.SetOriginalPayloadFormat("pprof")
+			p.OriginalPayload().FromRaw(original)
+		}
+		m.sample(p, m.stack(function), []int64{1})
+	}
+	for range 3 {
+		add(must.Get(pprof.AppendGzip(nil, make([]byte, 500_000), 0))(t), "f")
+	}
+	other := newMessage()
+	other.sample(other.profile("a/1"), other.stack(strings.Repeat("y", 130_000)), []int64{1})
+	add(encode(t, other.done(), pprof.EncodeOptions{})[0].Pprof, "f")
+	add(nil, strings.Repeat("z", 40_000))
+	pd := m.done()
+
+	written := len(encode(t, pd, pprof.EncodeOptions{})[0].Pprof)
+	for rest := 165_000; rest < 175_000; rest += 1000 {
+		_, faults := encodeWithFaults(t, pd, pprof.EncodeOptions{PprofBytes: written + rest, PreferOriginalPayload: true})
+		if len(faults) > 0 {
+			require.Len(t, faults, profiles, "all pprofs of a resource are written, or none")
+		}
+	}
+}
+
+// TestRefusedWithoutWork: a profile that is refused before any work on it does not use up what others may.
+func TestRefusedWithoutWork(t *testing.T) {
+	m := newMessage()
+	first := m.profileIn(m.addResource("first"), "a/1")
+	for i := range 20_000 {
+		m.sample(first, m.stack(strings.Repeat("x", 60)+strconv.Itoa(i)), []int64{1})
+	}
+	for i := range 8 {
+		large, stack := m.profileIn(m.addResource("large"+strconv.Itoa(i)), "a/1"), m.stack("f")
+		for range 200_000 {
+			m.sample(large, stack, []int64{1})
+		}
+	}
+	for i := range 5 {
+		m.sample(m.profileIn(m.addResource("small"+strconv.Itoa(i)), "a/1"), m.stack("f"), []int64{1})
+	}
+	pd := m.done()
+	written := len(encode(t, pd, pprof.EncodeOptions{})[0].Pprof)
+	granted, names := int64(0), []string{}
+	for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{PprofBytes: written * 13 / 10}).AllReserving(pd, func(total int64) error {
+		if len(names) > 0 && total > granted {
+			return pprof.ErrTooLarge
+		}
+		granted = total
+		return nil
+	}) {
+		if err == nil {
+			names = append(names, pd.ResourceProfiles().At(payload.ResourceIndex).Resource().Attributes().AsRaw()["service.name"].(string))
+		}
+	}
+	assert.Equal(t, []string{"first", "small0", "small1", "small2", "small3", "small4"}, names)
+}
+
 // largeMessage returns a message with n strings, functions, locations and samples, in two profiles.
 func largeMessage(n int) pprofile.Profiles {
 	m := newMessage()

@@ -160,7 +160,7 @@ func (t *encoding) original(g *group) (types []SampleType, found bool, err error
 		return nil, false, nil
 	}
 	payload := g.profiles[0].source.OriginalPayload()
-	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written)
+	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written-t.trial)
 	if err := t.outReused.growTo(&t.memory, payload.Len()); err != nil {
 		return nil, false, err
 	}
