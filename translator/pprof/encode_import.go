@@ -40,9 +40,9 @@ type encoding struct {
 	// maxProfiles is the number of profiles in the largest scope since the maps were created.
 	maxProfiles int
 
-	// written is the size of the pprofs of the message so far. needed is the most bytes that the last one could need. wasted is
-	// the size of the work on refused ones, unused that of original payloads that were not written.
-	written, needed, wasted, unused int
+	// written is the size of the pprofs of the message so far. needed is the most bytes that the last one could need, checked the most that were
+	// compared with the limit for it. wasted is the size of the work on refused ones, unused that of original payloads that were not written.
+	written, needed, checked, wasted, unused int
 	// trial is what written will be at the same place when [encoding.checkTotal] has ended, and 0 outside of it.
 	trial int
 	// tried has wasted and unused after the last trial, see [encoding.checkTotal].

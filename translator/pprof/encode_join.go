@@ -89,6 +89,7 @@ func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
 func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j := &t.joining
 	j.values, j.packed, t.tail, t.labels.encoded = j.values[:0], j.packed[:0], t.tail[:0], t.labels.encoded[:0] // See work.
+	t.checked = 0
 	most := 0
 	for i := range g.profiles {
 		most = max(most, g.profiles[i].source.Samples().Len())

@@ -25,7 +25,7 @@ func (t *encoding) checkWaste() error {
 // waste adds the work on a profile that is refused. It counts twice once three quarters of the limit are written: then most of what is left of a
 // message that has too much is refused.
 func (t *encoding) waste(bytes int) {
-	if t.written > t.opts.PprofBytes/4*3 {
+	if t.written+t.trial > t.opts.PprofBytes/4*3 {
 		bytes *= 2
 	}
 	t.wasted += bytes
@@ -39,6 +39,7 @@ func (t *encoding) work() int {
 
 // fits returns an error if a pprof of this many bytes exceeds the limit, together with those that were written.
 func (t *encoding) fits(bytes int) error {
+	t.checked = max(t.checked, bytes)
 	if size := t.written + bytes; size > t.opts.PprofBytes {
 		return pprofwire.TooLarge("bytes of the pprofs of a message", size, t.opts.PprofBytes)
 	}
@@ -64,7 +65,7 @@ func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err er
 	t.encodeResource(i, resource, func(payload Payload, fault error) bool {
 		if fault == nil {
 			t.written = before + total
-			err = t.fits(t.needed)
+			err = t.fits(max(t.checked, t.needed))
 			total += len(payload.Pprof)
 			t.trial = before + total
 		}

@@ -148,6 +148,26 @@ func TestPprofsOfAScopeWithOrder(t *testing.T) {
 	}
 }
 
+// TestPprofsOfAResourceBounds: a bound that refuses a pprof before its size is known refuses all pprofs of its resource.
+func TestPprofsOfAResourceBounds(t *testing.T) {
+	m := newMessage()
+	for profile := range 2 {
+		p := m.profile("a/1")
+		p.SetTime(pcommon.Timestamp(profile + 1))
+		for i := range 2000 {
+			digits := fmt.Sprintf("%04d", i)
+			m.sample(p, m.stack(digits[:1], digits[1:2], digits[2:3], digits[3:]), []int64{1})
+		}
+	}
+	pd := m.done()
+	for limit := 20_000; limit < 140_000; limit += 2000 {
+		all, faults := encodeWithFaults(t, pd, pprof.EncodeOptions{PprofBytes: limit})
+		if assert.Len(t, all, 2-len(faults)) && len(faults) == 1 {
+			assert.Fail(t, "half of a resource is written", "the limit is %d", limit)
+		}
+	}
+}
+
 // TestPprofsThatFitExactly: the size that decides is the one that is written, and what is written before counts.
 func TestPprofsThatFitExactly(t *testing.T) {
 	m, stack := longStack(10_000)
