@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 )
 
 // api is one push API of a server: its paths, how a request is read, and the form of its answers.
@@ -22,6 +23,34 @@ type api struct {
 	// succeed and fail write the answer. Headers may already be set.
 	succeed func(w http.ResponseWriter, r *http.Request)
 	fail    func(w http.ResponseWriter, r *http.Request, f failure)
+}
+
+// newAPIs returns the APIs that are on, without metrics.
+func (s *server) newAPIs() []*api {
+	on := s.cfg.APIs
+	all := []*api{
+		{
+			on: on.Pprof, name: "pprof", paths: []string{s.cfg.Path},
+			read: s.readPprof, succeed: succeedEmpty, fail: failText,
+		},
+		{
+			on: on.PyroscopeIngest, name: "pyroscope_ingest", paths: ingestPaths,
+			read: s.readIngest, succeed: succeedOK, fail: failIngest,
+		},
+		{
+			on: on.PyroscopePush, name: "pyroscope_push", paths: pushPaths,
+			read: s.readCall(pushMessage, describePyroscope), succeed: succeedCall, fail: failCall,
+		},
+		{
+			on: on.Datadog, name: "datadog", paths: datadogPaths,
+			read: s.readDatadog, succeed: succeedOK, fail: failText,
+		},
+		{
+			on: on.Parca, name: "parca", paths: parcaPaths,
+			read: s.readCall(writeRawMessage, describeParca), succeed: succeedCall, fail: failParca,
+		},
+	}
+	return slices.DeleteFunc(all, func(one *api) bool { return !one.on })
 }
 
 // failure describes a refused request for its answer.

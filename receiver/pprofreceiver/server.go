@@ -13,8 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/connections"
 )
 
-// server accepts profiles over HTTP. server_lifecycle.go starts and stops it, server_handler.go handles requests, and server_apis.go lists
-// the APIs.
+// server accepts profiles over HTTP. server_lifecycle.go starts and stops it, server_handler.go handles requests, and api.go lists the APIs.
 type server struct {
 	cfg     *ServerConfig
 	set     component.TelemetrySettings
