@@ -32,6 +32,7 @@ type Arrival struct {
 	*Reservation
 	// abort makes the pending read of the body fail.
 	abort func()
+	// began is when its body began to arrive, or when the request did.
 	began time.Time
 	// received counts the bytes since the last progress.
 	received int
@@ -120,7 +121,8 @@ func (a *Arrival) Release() {
 // all, which a large request waits for with little read. The error is io.EOF if the body is empty, [ErrStalled] if the request was ended,
 // and [ErrCanceled] if ctx has. After it, the request cannot be ended.
 func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
-	a.locked(func() { a.arriving = true }) // Not before: a request without a body to read has begun.
+	// Not before: a request without a body to read has begun, and a body that a target makes takes time until it begins.
+	a.locked(func() { a.arriving, a.began = true, time.Now() })
 	content, err := a.read(ctx, body, announced, workFactor)
 	switch {
 	case !a.End():

@@ -202,6 +202,27 @@ func TestEndStalled(t *testing.T) {
 	})
 }
 
+// TestBodyBeginsLate: the time in which a target works until its answer begins is not that in which the answer arrives.
+func TestBodyBeginsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, body := New(1<<20, time.Second), newSender()
+		a := must.Get(b.Arrive(t.Context(), 10, body.abort))(t)
+		defer a.Release()
+		time.Sleep(2 * maxArrivalTime)
+		result := make(chan error, 1)
+		go func() {
+			_, err := a.Read(context.WithoutCancel(t.Context()), body, -1, testFactor)
+			result <- err
+		}()
+		body.pieces <- "x"
+		synctest.Wait()
+		b.EndStalled()
+		body.pieces <- "x"
+		close(body.pieces)
+		require.NoError(t, <-result)
+	})
+}
+
 // TestOnlyAsManyAsNeeded: of many stalled requests, only the oldest are ended, until there is room.
 func TestOnlyAsManyAsNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
