@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -110,10 +112,15 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, payloads 
 	return samples, "", err
 }
 
-// deliverTargetDifference passes on a difference that the target has computed.
+// deliverTargetDifference passes on a difference that the target has computed. net/http/pprof gives it the time of its end.
 func deliverTargetDifference(ctx context.Context, payloads *batch) (samples int, err error) {
 	for _, message := range payloads.messages {
 		keepCounters(message)
+		for profile := range walk.Profiles(message) {
+			if duration := pcommon.Timestamp(profile.DurationNano()); duration < profile.Time() {
+				profile.SetTime(profile.Time() - duration)
+			}
+		}
 	}
 	return payloads.deliverChanged(ctx)
 }

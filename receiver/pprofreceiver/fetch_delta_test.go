@@ -159,6 +159,15 @@ func TestScrapeDeltaModes(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	assert.Equal(t, map[string]int64{"alloc_space/bytes": 30}, sums(messages["allocs"][0]), "nothing that is a gauge, nothing below zero")
 	assert.Equal(t, map[string]int64{"alloc_space/bytes": 27, "inuse_space/bytes": -1}, sums(messages["heap"][0]), "as it is")
+	times := func(name string) (start, end int64) {
+		difference := messages[name][0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+		start = int64(difference.Time())
+		return start, start + int64(difference.DurationNano())
+	}
+	start, end := times("allocs")
+	assert.Equal(t, [2]int64{p.TimeNanos - p.DurationNanos, p.TimeNanos}, [2]int64{start, end}, "the target gives the time of the end")
+	start, end = times("heap")
+	assert.Equal(t, [2]int64{p.TimeNanos, p.TimeNanos + p.DurationNanos}, [2]int64{start, end})
 	assert.Positive(t, to.times("/debug/pprof/allocs?seconds=2"))
 	assert.Positive(t, to.times("/debug/pprof/heap"))
 	assert.Zero(t, to.times("/debug/pprof/allocs"))

@@ -157,6 +157,7 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	}
 	_, err = f.deliver(ctx, DeltaOff, nil, content, source, m)
 	if m.leave == nil {
+		m.arrival.Shrink(0) // Who has the lock may wait for it.
 		f.processing.Lock()
 	}
 	return err

@@ -21,6 +21,8 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -302,6 +304,27 @@ func TestFilesWaitTogether(t *testing.T) {
 	left := must.Get(os.ReadDir(directory))(t)
 	assert.Empty(t, left)
 	assert.Equal(t, map[string]int64{"ok": maxWaitingFiles + 3}, r.fetches())
+}
+
+// TestFileDoneHoldsNothing: a file whose result has come holds no memory while another is processed, which may wait for it.
+func TestFileDoneHoldsNothing(t *testing.T) {
+	directory := t.TempDir()
+	put(t, plain(t, cpuProfile(1)), directory, "a.pb.gz")
+	budget := memory.New(100<<20, time.Minute)
+	r := runFiles(t, budgettest.NewHost(budget), directory, nil)
+	section := r.receiver.sections[0].(*files)
+	r.sink.set(func(context.Context) error {
+		section.processing.Lock()
+		return nil
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		section.roundNow(t.Context())
+	}()
+	require.Eventually(t, func() bool { return len(r.sink.all()) == 1 && used(budget) == 0 }, 10*time.Second, time.Millisecond)
+	section.processing.Unlock()
+	<-done
 }
 
 // TestFileLater: a file is retried while the next consumer refuses it with a retryable error.
