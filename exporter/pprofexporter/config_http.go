@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
@@ -115,6 +116,12 @@ func (c *HTTPConfig) Validate() error {
 	if c.Tenant.Header == "" && (c.Tenant.MetadataKey != "" || c.Tenant.Default != "") {
 		errs = append(errs, errors.New("tenant::header must not be empty"))
 	}
+	if c.Tenant.Header != "" {
+		errs = append(errs, checkHeader("tenant::header", c.Tenant.Header))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.ResourceHeaders)) {
+		errs = append(errs, checkHeader("resource_headers", name))
+	}
 	for name, templates := range map[string]map[string]string{"query": c.Query, "resource_headers": c.ResourceHeaders} {
 		for _, key := range slices.Sorted(maps.Keys(templates)) {
 			if _, err := placeholder.Parse(templates[key]); err != nil {
@@ -123,6 +130,14 @@ func (c *HTTPConfig) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkHeader returns an error if each request with this header would fail.
+func checkHeader(option, name string) error {
+	if !httpguts.ValidHeaderFieldName(name) {
+		return fmt.Errorf("%s: %q is not the name of a header", option, name)
+	}
+	return nil
 }
 
 // parseEndpoint reads the endpoint. Placeholders are allowed in the path only, and only with the format raw. A placeholder in the

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -62,6 +63,10 @@ func longestWait(cfg configretry.BackOffConfig) time.Duration {
 func exchange(client *http.Client, request *http.Request, longest time.Duration) (outcome string, err error) {
 	response, err := client.Do(request)
 	if err != nil {
+		// The text of the error begins with the URL, which can have a secret. The error reaches logs and senders.
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err
+		}
 		return outcomeRetry, fmt.Errorf("cannot send profiles: %w", err)
 	}
 	defer response.Body.Close()

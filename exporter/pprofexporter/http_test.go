@@ -283,6 +283,7 @@ func TestHTTPSlow(t *testing.T) {
 	p := newPushing(t, server.URL, func(cfg *Config) { cfg.TimeoutConfig.Timeout = 50 * time.Millisecond })
 	err := p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
 	require.ErrorContains(t, err, "cannot send profiles")
+	assert.NotContains(t, err.Error(), server.Listener.Addr().String(), "a URL can have a secret")
 	assert.False(t, consumererror.IsPermanent(err))
 }
 

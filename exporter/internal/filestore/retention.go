@@ -31,7 +31,7 @@ const (
 	checkInterval = time.Second
 	// recountInterval is the maximum time between two walks. A walk finds the files that others removed.
 	recountInterval = time.Hour
-	// errorPause is the pause after a removal or a walk that failed.
+	// errorPause is the pause after a removal, a walk or an opening that failed.
 	errorPause = time.Minute
 	// walkShare limits walks to one tenth of the time.
 	walkShare = 10
@@ -51,8 +51,10 @@ type retention struct {
 	// epoch and walked are the epoch and the time of the last walk.
 	epoch  int
 	walked time.Time
-	// nextWalk and nextRemoval are the earliest times of the next walk and removal.
-	nextWalk, nextRemoval time.Time
+	// nextWalk and nextFollow are the earliest times of the next walk and call of reopen.
+	nextWalk, nextFollow time.Time
+	// failed reports whether a removal has failed since the last walk.
+	failed bool
 }
 
 type entry struct {
@@ -65,16 +67,16 @@ func (r *retention) hasLimits() bool {
 	return r.store.options.MaxAge > 0 || r.store.options.MaxTotalSize > 0 || r.store.options.MaxFiles > 0
 }
 
-// run removes the temporary files that a crash left. Then it enforces the limits until ctx is done.
+// run removes the temporary files that a crash left. Then it follows the directory and enforces the limits until ctx is done.
 func (r *retention) run(ctx context.Context) {
 	r.walk(ctx, true)
-	if !r.hasLimits() {
-		return
-	}
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		r.enforce(ctx)
+		r.follow()
+		if r.hasLimits() {
+			r.enforce(ctx)
+		}
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
@@ -82,9 +84,20 @@ func (r *retention) run(ctx context.Context) {
 	}
 }
 
+// follow replaces the directory if its name is that of another one, or of none: someone has moved it, or mounted a volume.
+func (r *retention) follow() {
+	if time.Now().Before(r.nextFollow) {
+		return
+	}
+	if err := r.store.reopen(r.store.directory()); err != nil {
+		r.store.options.OnError(fmt.Errorf("cannot open the directory again: %w", err))
+		r.nextFollow = time.Now().Add(errorPause)
+	}
+}
+
 // enforce removes files until no limit is exceeded.
 func (r *retention) enforce(ctx context.Context) {
-	for ctx.Err() == nil && !time.Now().Before(r.nextRemoval) {
+	for ctx.Err() == nil {
 		_, due := r.due()
 		outdated := r.epoch != r.store.usage.getEpoch() || time.Since(r.walked) > recountInterval
 		switch {
@@ -108,7 +121,7 @@ func (r *retention) removeOldest() {
 	defer r.store.parents.mu.Unlock()
 	for range removalBatch {
 		reason, due := r.due()
-		if !due || len(r.oldest) == 0 || time.Now().Before(r.nextRemoval) {
+		if !due || len(r.oldest) == 0 {
 			return
 		}
 		r.removeLocked(r.oldest[0], reason)
@@ -149,10 +162,9 @@ func (r *retention) removeLocked(e entry, reason Reason) {
 		r.store.options.OnRemove(reason, e.size)
 	case isAbsent(err):
 		r.uncountLocked(d, e)
-	default:
+	case !r.failed: // The next walk finds it again. Meanwhile the files after it are removed.
 		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", e.name, reason, err))
-		r.minTime = e.time // so that the next walk finds the file again
-		r.nextRemoval = time.Now().Add(errorPause)
+		r.failed, r.minTime, r.nextWalk = true, e.time, time.Now().Add(errorPause)
 	}
 }
 
@@ -187,7 +199,7 @@ func (r *retention) walk(ctx context.Context, removeStale bool) {
 	var files, bytes int64
 	last := "." // the parent of the last file that was counted
 	usage := &r.store.usage
-	r.oldest, r.minTime, r.walked = nil, begin, begin
+	r.oldest, r.minTime, r.walked, r.failed = nil, begin, begin, false
 	r.epoch = usage.beginWalk()
 	walker := walker{
 		wanted: func(name string) bool {

@@ -225,7 +225,7 @@ func assertOneFile(t *testing.T, s *Store) {
 	assert.EqualValues(t, 1, files)
 }
 
-// A file that cannot be removed causes one attempt and one warning per minute. The other files are removed.
+// Files that cannot be removed cause one attempt each and one warning per minute.
 func TestRemovalFails(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	failures := 0
@@ -251,6 +251,35 @@ func TestRemovalFails(t *testing.T) {
 	})
 }
 
+// Files that cannot be removed do not delay the removal of others.
+func TestSomeRemovalsFail(t *testing.T) {
+	const files, fixed = 9, 4
+	options := newOptions(t, t.TempDir())
+	failures := 0
+	options.MaxAge, options.OnError = time.Hour, func(error) { failures++ }
+	synctest.Test(t, func(t *testing.T) {
+		before(t, options, func(s *Store) {
+			for i := range files {
+				write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), 2*time.Hour-time.Duration(i)*time.Minute)
+			}
+		})
+		_, faulty := newFaultyStore(t, options)
+		removals := 0
+		faulty.set(func(_ int, operation string) error {
+			if operation != "remove" {
+				return nil
+			}
+			if removals++; removals <= fixed {
+				return syscall.EPERM
+			}
+			return nil
+		})
+		pass(2 * checkInterval)
+		assert.Len(t, names(t, options), fixed)
+		assert.Equal(t, 1, failures)
+	})
+}
+
 // The directory is replaced: the store counts the files again.
 func TestUsageAfterTheDirectoryWasRemoved(t *testing.T) {
 	options := newOptions(t, filepath.Join(t.TempDir(), "profiles"))
@@ -264,6 +293,30 @@ func TestUsageAfterTheDirectoryWasRemoved(t *testing.T) {
 		pass(2 * checkInterval)
 		assertOneFile(t, s)
 	})
+}
+
+// The directory is moved: new files are not in it, and no limit removes the moved ones.
+func TestDirectoryIsMoved(t *testing.T) {
+	for _, limited := range []bool{false, true} {
+		options := newOptions(t, filepath.Join(t.TempDir(), "profiles"))
+		if limited {
+			options.MaxAge = time.Hour
+		}
+		synctest.Test(t, func(t *testing.T) {
+			s := newStore(t, options)
+			write(t, s, "a/b/1.pb.gz", 0)
+			moved := options
+			moved.Directory += "-moved"
+			require.NoError(t, os.Rename(options.Directory, moved.Directory))
+			pass(2 * checkInterval)
+			write(t, s, "a/b/2.pb.gz", 0)
+			pass(2 * time.Hour)
+			assert.Equal(t, []string{"a/b/1.pb.gz"}, names(t, moved))
+			if !limited {
+				assert.Equal(t, []string{"a/b/2.pb.gz"}, names(t, options))
+			}
+		})
+	}
 }
 
 // Each file is counted once, whether the walk or the write comes first.
