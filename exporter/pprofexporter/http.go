@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -32,10 +33,17 @@ type httpDestination struct {
 	// longestWait limits the Retry-After of answers.
 	longestWait time.Duration
 
+	// limited is when a request of several pprofs was last above a rate, in Unix nanoseconds, see limitedFor.
+	limited atomic.Int64
+
 	// Both are set by start.
 	client httpclient.Client
 	health *health
 }
+
+// limitedFor is how long each pprof has a request of its own after an answer 429 to several. Pyroscope takes those of them that its rate
+// allows, and does not tell which: all would be sent again and again.
+const limitedFor = time.Minute
 
 // sender puts payloads into requests.
 type sender interface {
@@ -109,6 +117,9 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 			request, err = d.format.add(batch, payload)
 			return err
 		})
+		if err == nil && request == nil && time.Since(time.Unix(0, d.limited.Load())) < limitedFor {
+			request, err = d.format.flush(batch)
+		}
 		if err != nil {
 			return err
 		}
@@ -167,6 +178,9 @@ func (d *httpDestination) send(ctx context.Context, request *http.Request, batch
 		progress.Refuse(&delivery.Refusal{Reason: refusedRejected, Err: err}, batch.positions...)
 		return nil
 	default:
+		if status, answered := errors.AsType[*statusError](err); answered && status.Code == http.StatusTooManyRequests && batch.payloads > 1 {
+			d.limited.Store(time.Now().UnixNano())
+		}
 		d.health.failed(err, false)
 		return err
 	}

@@ -13,10 +13,12 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -261,6 +263,26 @@ func TestHTTPPush(t *testing.T) {
 	require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "one")))
 	third := readPush(t, s.requests()[2].body)
 	assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, deliverytest.SmallCPU(t)), deliverytest.Parsed(t, third[0].profile)))
+}
+
+// The backend takes no more pprofs at once than its rate allows: after its answer, each has a request of its own, and all arrive.
+func TestHTTPPushAboveARate(t *testing.T) {
+	var taken atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if len(readPush(t, body)) > 1 {
+			http.Error(w, "ingestion rate limit exceeded", http.StatusTooManyRequests)
+			return
+		}
+		taken.Add(1)
+	}))
+	t.Cleanup(server.Close)
+	p := newPushing(t, server.URL, func(cfg *Config) {
+		retrying(cfg)
+		cfg.HTTP.Get().Format = FormatPyroscopePush
+	})
+	require.NoError(t, p.ConsumeProfiles(t.Context(), several(t, 3)))
+	assert.EqualValues(t, 6, taken.Load())
 }
 
 // The backend rejects one of several requests. Only the profiles of that request are lost, and none arrives twice.
