@@ -6,6 +6,9 @@ package targetdiscoveryextension
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/prometheus/common/model"
 	promdiscovery "github.com/prometheus/prometheus/discovery"
@@ -73,7 +76,21 @@ func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 			entries[i], _ = hidden(entry).(map[string]any)
 		}
 	}
+	for i, rule := range cfg.RelabelConfigs {
+		errs = append(errs, checkTexts(rule, fmt.Sprintf("relabel_configs[%d]", i)))
+	}
 	return errors.Join(errs...)
+}
+
+// checkTexts returns an error for a text of a rule that YAML reads as a fraction or a time: 1.10 would become 1.1.
+func checkTexts(rule map[string]any, path string) error {
+	for _, key := range slices.Sorted(maps.Keys(rule)) {
+		switch rule[key].(type) {
+		case float64, time.Time:
+			return fmt.Errorf("%s%s%s is a fraction, a long number or a time for YAML: write it in quotes", path, confmap.KeyDelimiter, key)
+		}
+	}
+	return nil
 }
 
 // Validate checks the options, and the entries as Prometheus does.

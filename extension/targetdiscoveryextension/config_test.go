@@ -145,6 +145,20 @@ func TestSecretsLikeNumbers(t *testing.T) {
 	assert.Nil(t, all[1].config.(*http.SDConfig).HTTPClientConfig.Authorization, "a variable without a value is no secret")
 }
 
+// TestRulesLikeNumbers: YAML makes another text of a fraction, a long number or a time. Prometheus reads what is written.
+func TestRulesLikeNumbers(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"1.10", `"${text:012345678901}"`, "2026-11-30"} {
+		_, err := resolved(t, "relabel_configs: [{source_labels: [version], action: keep, regex: "+value+"}]")
+		require.ErrorContains(t, err, "relabel_configs[0]::regex is a fraction", value)
+	}
+	cfg, err := resolved(t, `relabel_configs: [{source_labels: [__tmp_hash], action: keep, regex: 0}, {target_label: a, replacement: "1.10"}]`)
+	require.NoError(t, err)
+	rules := must.Get(cfg.rules())(t)
+	assert.Equal(t, "0", rules[0].Regex.String())
+	assert.Equal(t, "1.10", rules[1].Replacement)
+}
+
 // TestSecretKeys: whatever is a secret in the configurations of Prometheus is one here.
 func TestSecretKeys(t *testing.T) {
 	t.Parallel()

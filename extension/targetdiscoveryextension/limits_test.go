@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -160,6 +161,22 @@ func TestStopped(t *testing.T) {
 	assert.Empty(t, d.apply(ctx, group, 10, nil).targets)
 	d.sources[0].set(ctx, []*targetgroup.Group{group})
 	assert.Empty(t, d.sources[0].groups)
+}
+
+// TestRepeat: a discoverer that has returned runs again, until the extension stops.
+func TestRepeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*checkInterval/2)
+		defer cancel()
+		runs := 0
+		repeat(ctx, func() {
+			if runs++; runs == 3 {
+				<-ctx.Done()
+			}
+		})
+		assert.Equal(t, 3, runs)
+	})
 }
 
 // TestRoom: a source holds no more than twice max_targets and what was passed on before, and counts the others.

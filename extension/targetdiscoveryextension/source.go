@@ -71,10 +71,21 @@ func (s *source) start(ctx context.Context) error {
 	if _, looksUp := s.config.(*dns.SDConfig); looksUp {
 		go discoverer.Run(ctx, groups) // not waited for: a lookup without an answer takes seconds, and does not end with ctx
 	} else {
-		s.owner.running.Go(func() { discoverer.Run(ctx, groups) })
+		s.owner.running.Go(func() { repeat(ctx, func() { discoverer.Run(ctx, groups) }) })
 	}
 	s.owner.running.Go(func() { s.receive(ctx, groups) })
 	return nil
+}
+
+// repeat calls run until ctx ends. That of files returns if the system has no watcher left.
+func repeat(ctx context.Context, run func()) {
+	for ctx.Err() == nil {
+		run()
+		select {
+		case <-ctx.Done():
+		case <-time.After(checkInterval):
+		}
+	}
 }
 
 // discoverer returns that of Prometheus, except for HTTP.
