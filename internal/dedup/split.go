@@ -43,8 +43,8 @@ const (
 // needs. Split makes a part after take has returned from the one before, and take owns the part. pd must come from Deduplicate. If pd
 // fits, it is the only part. Otherwise Split moves its content, and the caller must not use pd any more.
 //
-// If a profile does not fit into the current part but into one of its own, it stays whole: the next part begins with it. If the
-// samples of a profile are in several parts, the profile in the first of them keeps the id and the original payload. The others get
+// If the profiles of a capture do not fit into the current part but into one of their own, they stay together: the next part begins with
+// them. A pprof of them has all sample types then. So does a profile of a larger capture stay whole. If the samples of a profile are in several parts, the profile in the first of them keeps the id and the original payload. The others get
 // ids derived from that.
 //
 // A part exceeds MaxBytes if a single sample needs more, see [CheckSplit]. Parts may also exceed both limits if all parts together
@@ -98,8 +98,8 @@ type splitter struct {
 
 	// resource, scope and profile contain the next sample.
 	resource, scope, profile container
-	// start is the state before the current profile.
-	start start
+	// capture and start are the states before the current capture and profile.
+	capture, start start
 	// pieces are the samples of the current part by profile, samples is their number.
 	pieces  []piece
 	samples int
@@ -119,12 +119,16 @@ type container struct {
 	inPart, hadBefore bool
 }
 
-// start is the state to return to if the current profile begins the next part.
+// start is the state to return to if a capture or a profile begins the next part. Without pieces, the current part begins with it, or in it.
 type start struct {
 	mark
 
 	pieces, samples int
 	resource, scope container
+}
+
+func (s *splitter) here() start {
+	return start{mark: s.mark(), pieces: len(s.pieces), samples: s.samples, resource: s.resource, scope: s.scope}
 }
 
 // piece has the samples from begin to end-1 of a profile.
@@ -161,16 +165,34 @@ func (s *splitter) run() error {
 			for _, profile := range scope.Profiles().All() {
 				s.scope.without(dictionary.FieldBytes(sizes.ProfileSize(profile)))
 			}
-			for p, profile := range scope.Profiles().All() {
-				if err := s.addProfile(profile, piece{resource: r, scope: c, profile: p, number: number}); err != nil {
-					return err
-				}
-				number++
+			if err := s.addProfiles(scope.Profiles(), piece{resource: r, scope: c, number: number}); err != nil {
+				return err
 			}
+			number += scope.Profiles().Len()
 		}
 	}
 	if len(s.pieces) > 0 {
 		s.end()
+	}
+	return nil
+}
+
+// addProfiles adds the profiles of a scope. at is the first of them.
+func (s *splitter) addProfiles(profiles pprofile.ProfilesSlice, at piece) error {
+	first, number := 0, at.number // first is the first profile of the capture.
+	for p := 0; p < profiles.Len(); p++ {
+		profile := profiles.At(p)
+		if p == 0 || captureOf(profile) != captureOf(profiles.At(first)) {
+			first, s.capture = p, s.here()
+		}
+		at.profile, at.number = p, number+p
+		moved, err := s.addProfile(profile, at)
+		if err != nil {
+			return err
+		}
+		if moved {
+			p = first - 1
+		}
 	}
 	return nil
 }
@@ -184,7 +206,8 @@ func (c *container) without(bytes int) {
 	c.againBytes -= bytes
 }
 
-func (s *splitter) addProfile(profile pprofile.Profile, at piece) error {
+// addProfile adds a profile. moved reports whether the new part has to begin with the whole capture, and has nothing of it yet.
+func (s *splitter) addProfile(profile pprofile.Profile, at piece) (moved bool, err error) {
 	s.profile = containerOf((&pprofile.ProtoMarshaler{}).ProfileSize(profile))
 	samples := profile.Samples()
 	for k := range samples.Len() {
@@ -198,31 +221,32 @@ func (s *splitter) addProfile(profile pprofile.Profile, at piece) error {
 	if samples.Len() == 0 {
 		return s.addNext(profile, at)
 	}
-	s.start = start{mark: s.mark(), pieces: len(s.pieces), samples: s.samples, resource: s.resource, scope: s.scope}
+	s.start = s.here()
 	for k := 0; k < samples.Len(); k++ {
 		at.begin, at.end = k, k+1
-		if err := s.addNext(profile, at); err != nil {
-			return err
+		if moved, err := s.addNext(profile, at); moved || err != nil {
+			return moved, err
 		}
 		if len(s.pieces) == 0 {
 			k = -1 // the part has ended before the profile
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // addNext adds a sample to the current part, or ends that part and adds the sample to the next one. If the next part has to begin with
-// the whole profile, addNext adds no sample, and the new part is empty.
-func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
+// the whole profile, addNext adds no sample, and the new part is empty. moved reports the same of the whole capture.
+func (s *splitter) addNext(profile pprofile.Profile, at piece) (moved bool, err error) {
 	before := s.mark()
 	s.addAt(profile, at)
 	if len(s.pieces) > 0 && s.isAbove(at.end-at.begin) {
 		switch {
-		case at.begin > 0 && s.pieces[0].number != at.number && s.mayRepeat(s.start.mark):
-			s.removeProfile()
-			s.end()
-			s.begin()
-			return nil
+		case len(s.pieces) > s.capture.pieces && s.mayMove(s.capture):
+			s.move(s.capture)
+			return true, nil
+		case at.begin > 0 && s.mayMove(s.start):
+			s.move(s.start)
+			return false, nil
 		case s.mayRepeat(before):
 			s.rollBack(before)
 			s.end()
@@ -232,7 +256,7 @@ func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 	}
 	bytes := s.bytes - s.partBytes
 	if len(s.pieces) == 0 && s.take == nil && s.limits.MaxBytes > 0 && bytes > s.limits.MaxBytes {
-		return &TooLargeError{Profile: at.number, Sample: at.begin, Bytes: bytes, Limit: s.limits.MaxBytes}
+		return false, &TooLargeError{Profile: at.number, Sample: at.begin, Bytes: bytes, Limit: s.limits.MaxBytes}
 	}
 	for _, c := range s.containers() {
 		c.inPart = true
@@ -243,14 +267,19 @@ func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 	} else {
 		s.pieces = append(s.pieces, at)
 	}
-	return nil
+	return false, nil
 }
 
-// removeProfile removes the samples of the current profile from the current part.
-func (s *splitter) removeProfile() {
-	s.rollBack(s.start.mark)
-	s.pieces, s.samples = s.pieces[:s.start.pieces], s.start.samples
-	s.resource, s.scope, s.profile.inPart = s.start.resource, s.start.scope, false
+// mayMove reports whether the current part may end where a capture or a profile began.
+func (s *splitter) mayMove(to start) bool { return to.pieces > 0 && s.mayRepeat(to.mark) }
+
+// move ends the current part there, and begins the next one.
+func (s *splitter) move(to start) {
+	s.rollBack(to.mark)
+	s.pieces, s.samples = s.pieces[:to.pieces], to.samples
+	s.resource, s.scope, s.profile.inPart = to.resource, to.scope, false
+	s.end()
+	s.begin()
 }
 
 func (s *splitter) containers() [3]*container {
@@ -294,6 +323,7 @@ func (s *splitter) mayRepeat(at mark) bool {
 func (s *splitter) begin() {
 	s.parts++
 	s.partBytes, s.partFresh = s.bytes, s.fresh
+	s.capture.pieces, s.start.pieces = 0, 0
 	s.add(s.emptyBytes, s.parts == 1)
 }
 

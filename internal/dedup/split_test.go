@@ -6,11 +6,13 @@ package dedup_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
@@ -166,6 +168,49 @@ func TestSplitKeepsProfilesWhole(t *testing.T) {
 		got = append(got, samples)
 	}
 	assert.Equal(t, [][]int{{3, 5, 1}, {10}, {10}, {10}, {5, 2}, {9, 0}, {9}}, got)
+}
+
+// The profiles of a capture stay together if they fit into a part, wherever in the message they are.
+func TestSplitKeepsCapturesTogether(t *testing.T) {
+	for name, limits := range map[string]dedup.SplitLimits{"samples": {MaxSamples: 10}, "bytes": {MaxBytes: 350}} {
+		pd := shared(1, 25) // with a stack for each sample
+		scopes := pd.ResourceProfiles().At(0).ScopeProfiles()
+		scopes.RemoveIf(func(pprofile.ScopeProfiles) bool { return true })
+		whole := map[[2]int]int{}
+		for scope, captures := range [][]int{{3, 1, 2, 4}, {9, 2, 2, 3, 1}} { // numbers of profiles of two samples
+			profiles := scopes.AppendEmpty()
+			profiles.Scope().SetName(strconv.Itoa(scope))
+			for capture, n := range captures {
+				whole[[2]int{scope, capture}] = n
+				for i := range n {
+					profile := profiles.Profiles().AppendEmpty()
+					profile.SetTime(pcommon.Timestamp(1000 + 100*capture))
+					profile.SetProfileID([16]byte{byte(scope + 1), byte(capture), byte(i)})
+					for k := range 2 {
+						sample := profile.Samples().AppendEmpty()
+						sample.SetStackIndex(int32(pd.Dictionary().StackTable().Len() - 1 - k))
+						sample.Values().Append(1)
+					}
+				}
+			}
+		}
+		pd, _ = deduplicate(t, pd)
+		parts := 0
+		dedup.Split(pd, limits, func(part dedup.Part) {
+			parts++
+			got := map[[2]int]int{}
+			for p := range walk.Profiles(part.Profiles) {
+				id := p.ProfileID()
+				got[[2]int{int(id[0]) - 1, int(id[1])}]++
+			}
+			for capture, n := range got {
+				if whole[capture] <= 5 {
+					assert.Equal(t, whole[capture], n, "%s: capture %v of part %d", name, capture, parts)
+				}
+			}
+		})
+		assert.Greater(t, parts, 4, name)
+	}
 }
 
 // Profiles of real programs, several times as large as the limit, become parts within the limit.
