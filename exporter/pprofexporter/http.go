@@ -33,7 +33,7 @@ type httpDestination struct {
 	// longestWait limits the Retry-After of answers.
 	longestWait time.Duration
 
-	// limited is when a request of several pprofs was last above a rate, in Unix nanoseconds, see limitedFor.
+	// limited is until when each pprof has a request of its own, in Unix nanoseconds, see limitedFor.
 	limited atomic.Int64
 
 	// Both are set by start.
@@ -41,7 +41,7 @@ type httpDestination struct {
 	health *health
 }
 
-// limitedFor is how long each pprof has a request of its own after an answer 429 to several. Pyroscope takes those of them that its rate
+// limitedFor is how long each pprof has a request of its own after the retry that an answer 429 to several asks for. Pyroscope takes those of them that its rate
 // allows, and does not tell which: all would be sent again and again.
 const limitedFor = time.Minute
 
@@ -117,7 +117,7 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 			request, err = d.format.add(batch, payload)
 			return err
 		})
-		if err == nil && request == nil && time.Since(time.Unix(0, d.limited.Load())) < limitedFor {
+		if err == nil && request == nil && time.Now().UnixNano() < d.limited.Load() {
 			request, err = d.format.flush(batch)
 		}
 		if err != nil {
@@ -179,7 +179,7 @@ func (d *httpDestination) send(ctx context.Context, request *http.Request, batch
 		return nil
 	default:
 		if status, answered := errors.AsType[*statusError](err); answered && status.Code == http.StatusTooManyRequests && batch.payloads > 1 {
-			d.limited.Store(time.Now().UnixNano())
+			d.limited.Store(time.Now().Add(d.longestWait + limitedFor).UnixNano())
 		}
 		d.health.failed(err, false)
 		return err

@@ -87,7 +87,7 @@ func checkTexts(rule map[string]any, path string) error {
 	for _, key := range slices.Sorted(maps.Keys(rule)) {
 		switch rule[key].(type) {
 		case float64, time.Time:
-			return fmt.Errorf("%s%s%s is a fraction, a long number or a time for YAML: write it in quotes", path, confmap.KeyDelimiter, key)
+			return fmt.Errorf("%s%s%s is a fraction, a long number or a time for YAML: write it in quotes, also inside the variable that it comes from", path, confmap.KeyDelimiter, key)
 		}
 	}
 	return nil

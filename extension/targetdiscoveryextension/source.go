@@ -128,6 +128,7 @@ func (s *source) set(ctx context.Context, changed []*targetgroup.Group) {
 			return
 		}
 		if path, isFile := s.path(one); isFile {
+			s.health.works("")
 			s.health.works(path)
 		}
 		made := s.owner.apply(ctx, one, room, known)

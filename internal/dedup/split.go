@@ -43,9 +43,9 @@ const (
 // needs. Split makes a part after take has returned from the one before, and take owns the part. pd must come from Deduplicate. If pd
 // fits, it is the only part. Otherwise Split moves its content, and the caller must not use pd any more.
 //
-// If the profiles of a capture do not fit into the current part but into one of their own, they stay together: the next part begins with
-// them. A pprof of them has all sample types then. So does a profile of a larger capture stay whole. If the samples of a profile are in several parts, the profile in the first of them keeps the id and the original payload. The others get
-// ids derived from that.
+// If the profiles of a capture do not fit into the current part, the next part begins with them. So they stay together if they fit into
+// a part, and a pprof of them has all sample types. So does a profile stay whole. If the samples of a profile are in several parts, the
+// profile in the first of them keeps the id and the original payload. The others get ids derived from that.
 //
 // A part exceeds MaxBytes if a single sample needs more, see [CheckSplit]. Parts may also exceed both limits if all parts together
 // have repeated six times the size of the message: then at least a third of each further part is new. The parts together have at

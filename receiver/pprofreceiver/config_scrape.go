@@ -211,6 +211,9 @@ func (cfg *ScrapeConfig) resolve(pathPrefix string, profile ScrapedProfile) Scra
 			profile.Delta = cfg.Delta
 		}
 	}
+	if profile.Name == profileCPU && profile.Delta == DeltaTarget {
+		profile.Delta = DeltaOff // It is a difference already.
+	}
 	if profile.Seconds == 0 && (profile.Name == profileCPU || profile.Delta == DeltaTarget) {
 		profile.Seconds = cfg.Seconds
 	}

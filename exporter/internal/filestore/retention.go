@@ -117,6 +117,7 @@ func (r *retention) enforce(ctx context.Context) {
 // removeOldest removes up to removalBatch files. Meanwhile no directory is created: if each removal waited for the writers, which make
 // the names of new directories durable, they would write more than is removed.
 func (r *retention) removeOldest() {
+	d := r.store.directory() // before the lock, which reopen takes while it has that of the directory
 	r.store.parents.mu.Lock()
 	defer r.store.parents.mu.Unlock()
 	for range removalBatch {
@@ -124,7 +125,7 @@ func (r *retention) removeOldest() {
 		if !due || len(r.oldest) == 0 {
 			return
 		}
-		r.removeLocked(r.oldest[0], reason)
+		r.removeLocked(d, r.oldest[0], reason)
 		r.oldest = r.oldest[1:]
 	}
 }
@@ -147,8 +148,7 @@ func (r *retention) due() (Reason, bool) {
 }
 
 // removeLocked removes one file, and its parent directories that are then empty.
-func (r *retention) removeLocked(e entry, reason Reason) {
-	d := r.store.directory()
+func (r *retention) removeLocked(d directory, e entry, reason Reason) {
 	info, err := d.Lstat(e.name)
 	if err == nil {
 		if !info.Mode().IsRegular() || info.Size() != e.size || !info.ModTime().Equal(e.time) {
@@ -164,7 +164,10 @@ func (r *retention) removeLocked(e entry, reason Reason) {
 		r.uncountLocked(d, e)
 	case !r.failed: // The next walk finds it again. Meanwhile the files after it are removed.
 		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", e.name, reason, err))
-		r.failed, r.minTime, r.nextWalk = true, e.time, time.Now().Add(errorPause)
+		r.failed, r.minTime = true, e.time
+		if next := time.Now().Add(errorPause); r.nextWalk.Before(next) {
+			r.nextWalk = next
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *Store) writeAs(name string, pprof []byte, work *meter.Meter) (Result, e
 		switch {
 		case result.Written():
 			again = false
-		case isAbsent(err): // someone removed a directory
+		case isAbsent(err), errors.Is(err, fs.ErrClosed): // someone removed or moved a directory
 			if err := s.reopen(d); err != nil {
 				return result, err
 			}
