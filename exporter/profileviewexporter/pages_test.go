@@ -92,6 +92,9 @@ func TestPanicReleasesMemory(t *testing.T) {
 // The page and its files have their policy, their ETags, and are compressed.
 func TestPageFiles(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/some/where" })
+	page, _ := s.get(t, "?service=a")
+	assert.Equal(t, http.StatusOK, page.StatusCode)
+	assert.Equal(t, "/some/where/?service=a", page.Request.URL.RequestURI(), "the prefix alone leads to the page")
 	for path, contentType := range map[string]string{
 		"/": "text/html; charset=utf-8", "/static/style.css": "text/css; charset=utf-8", "/static/page.js": "text/javascript; charset=utf-8",
 	} {

@@ -123,8 +123,15 @@ func plainSeriesOf(s *store.Series, values url.Values, now time.Time) plainSerie
 		Type: s.Type, Profiles: s.Profiles, Last: now.Sub(s.Last).Round(time.Second).String() + " ago",
 		Command: "profiles/" + url.PathEscape(s.Service) + "/" + url.PathEscape(s.Type),
 	}
+	selectors := "{service_name=" + strconv.Quote(s.Service) + "}"
+	if query := strings.TrimSpace(values.Get(queryParameter)); query != "" {
+		selectors = strings.TrimSuffix(selectors, "}") + "," + strings.TrimPrefix(query, "{")
+	}
 	for _, id := range s.IDs {
-		view := url.Values{typeParameter: {id}, queryParameter: {"{service_name=" + strconv.Quote(s.Service) + "}"}, fromParameter: values[fromParameter]}
+		view := url.Values{typeParameter: {id}, queryParameter: {selectors}, fromParameter: values[fromParameter]}
+		if until := values.Get(untilParameter); until != "" {
+			view.Set(untilParameter, until)
+		}
 		one.Views = append(one.Views, plainLink{Text: strings.Split(id, ":")[1], URL: "plain/functions?" + view.Encode()})
 	}
 	return one

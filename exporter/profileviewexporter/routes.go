@@ -43,8 +43,10 @@ func (p *pages) handler() http.Handler {
 	}
 	p.handleAPI(mux)
 	handler := http.Handler(mux)
-	if p.cfg.PathPrefix != "" {
-		handler = http.StripPrefix(p.cfg.PathPrefix, mux)
+	if prefix := p.cfg.PathPrefix; prefix != "" {
+		outer := http.NewServeMux() // It leads from the prefix alone to the one with a slash.
+		outer.Handle(prefix+"/", http.StripPrefix(prefix, mux))
+		handler = outer
 	}
 	return p.admitted(handler)
 }

@@ -51,10 +51,9 @@ export async function services (time, signal) {
 // values that are a state at one time do not add up.
 export async function series (type, selection, step, group, signal) {
   const ask = async step => {
-    // A point has the time of the end of its step, and the last step ends after the selection.
-    const times = range({ from: selection.from, until: selection.until + step * 1000 - 1 })
+    // A point has the time of the end of its step. The last one can end after the selection, and has only what is in the selection.
     const labelSelector = query(selection.service, selection.select)
-    const { series = [] } = await call('SelectSeries', { profileTypeID: type, labelSelector, step, ...times, ...(group && { groupBy: [group] }) }, signal)
+    const { series = [] } = await call('SelectSeries', { profileTypeID: type, labelSelector, step, ...range(selection), ...(group && { groupBy: [group] }) }, signal)
     return series.map(({ labels, points = [] }) => ({
       name: labelsOf(labels)[group] ?? '', points: points.map(p => ({ time: Number(p.timestamp), value: Number(p.value ?? 0) })) // JSON leaves out a 0
     }))

@@ -87,15 +87,15 @@ function fields (holder, source, go) {
   holder.insertBefore(field('Selectors', select), holder.querySelector('#group-field'))
   holder.append(element('label', {}, 'Time ', time), other)
 
-  combobox(service, async (text, cursor, changed) => {
+  const showService = combobox(service, async (text, cursor, changed) => {
     const found = source().services.filter(name => !changed || name.toLowerCase().includes(text.toLowerCase())).slice(0, 100)
     return [...(changed ? [] : ['']), ...found].map(name => ({ label: name || 'All services', text: name, done: true }))
   }, text => go({ service: text.trim() }))
-  combobox(select, (text, cursor) => selectorOptions(text, cursor, source().selection), text => go({ select: text.trim() }))
+  const showSelect = combobox(select, (text, cursor) => selectorOptions(text, cursor, source().selection), text => go({ select: text.trim() }))
 
   return (state, range) => {
-    service.value = state.service
-    select.value = state.select
+    showService(state.service)
+    showSelect(state.select)
     select.setAttribute('aria-invalid', String(split(state.select).service === undefined))
     showTimes(time, state, range)
     other.hidden = true

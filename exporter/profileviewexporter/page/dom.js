@@ -51,6 +51,7 @@ let lists = 0
 
 // combobox adds completions to a field. complete(text, cursor, changed) returns a promise of options: { label, text, done },
 // where text is what the field has after the choice, and done means that nothing follows. commit(text) takes what was entered.
+// combobox returns a function that sets the text.
 export function combobox (input, complete, commit) {
   const list = element('ul', { className: 'completions', id: `completions-${++lists}`, role: 'listbox', 'aria-label': input.getAttribute('aria-label'), hidden: true })
   input.after(list)
@@ -113,4 +114,5 @@ export function combobox (input, complete, commit) {
   input.addEventListener('click', open)
   input.addEventListener('input', open)
   input.addEventListener('blur', enter)
+  return text => { input.value = entered = text }
 }
