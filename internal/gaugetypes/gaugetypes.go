@@ -11,7 +11,7 @@ import "strings"
 func Default() []string {
 	return []string{
 		// Memory in use: Go, jemalloc, Node.js; gperftools and V8; Datadog; JFR.
-		"inuse_*", "objects", "space", "heap-live-*", "heap-space", "live_*", "live",
+		"inuse_*", "inuse-*", "objects", "space", "heap-live-*", "heap-space", "live_*", "live",
 		// Numbers of goroutines and threads.
 		"goroutine", "goroutines", "thread", "threads", "threadcreate",
 	}

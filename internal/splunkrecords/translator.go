@@ -78,20 +78,18 @@ func (t *Translator) Translate(
 		exhausted = own.Resize(ctx, memory.MessageFactor*result.MessageBytes)
 	}
 	switch {
-	case errors.Is(exhausted, memory.ErrTooLarge):
+	case exhausted != nil && !errors.Is(exhausted, memory.ErrTooLarge):
+		// Nothing is counted or logged: the client sends all records again.
+		return fmt.Errorf("cannot translate profiling records now: %w", exhausted)
+	case exhausted != nil:
 		from := profiles.ResourceProfiles().At(0)
 		profiles, result = pprofile.NewProfiles(), refuseAll(&result, exhausted)
 		t.logRefused(result.Refused, from.Resource(), from.ScopeProfiles().At(0).Scope())
-		exhausted = nil
 		own.Shrink(0)
 	case len(result.Refused) > 0:
 		first := result.Refused[0]
 		from := logs.ResourceLogs().At(first.Resource)
 		t.logRefused(result.Refused, from.Resource(), from.ScopeLogs().At(first.Scope).Scope())
-	}
-	if exhausted != nil {
-		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
-		return fmt.Errorf("cannot translate profiling records now: %w", exhausted)
 	}
 	if result.Records > 0 {
 		t.metrics.count(ctx, &result, time.Since(start))

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -99,9 +100,13 @@ func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u u
 	return u, err
 }
 
-// attachmentName returns the name of a file. Older profilers have it in the name of the field: data[cpu.pprof].
+// attachmentName returns the name of a file. Older profilers have it in the name of the field: data[cpu.pprof]. The oldest number the fields,
+// and the files are pprofs: data[0] with the file wall.pb.gz.
 func attachmentName(part formPart) string {
 	if name, found := strings.CutPrefix(strings.TrimSuffix(part.name, "]"), "data["); found {
+		if _, err := strconv.Atoi(name); err == nil && part.fileName != "" {
+			return strings.TrimSuffix(part.fileName, ".pb.gz") + suffixPprof
+		}
 		return name
 	}
 	if part.fileName != "" {
@@ -130,7 +135,7 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 // profileNameOf returns the name of the profile in an attachment. It omits the prefix delta-, which most profiles have.
 func profileNameOf(attachment string) string {
 	name := strings.TrimPrefix(strings.TrimSuffix(attachment, suffixPprof), "delta-")
-	if name == "auto" || name == "profile" || len(name) > maxLabelName {
+	if name == "auto" || name == "profile" || name == "pprof-data" || len(name) > maxLabelName {
 		return ""
 	}
 	return validText(name)

@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -60,19 +61,24 @@ const (
 	fieldStart = "start"
 	fieldEnd   = "end"
 	fieldTag   = "tags[]"
+	// Those of the oldest profilers.
+	fieldRecordingStart = "recording-start"
+	fieldRecordingEnd   = "recording-end"
 )
+
+var eventFields = []string{fieldStart, fieldEnd, fieldTag, fieldRecordingStart, fieldRecordingEnd}
 
 // isEventField reports whether [datadogEvent.setField] knows a field of a form.
 func isEventField(name string) bool {
-	return name == fieldStart || name == fieldEnd || name == fieldTag
+	return slices.Contains(eventFields, name)
 }
 
 // setField sets the part of the event that a field of the form has. Each field with tags adds some.
 func (e *datadogEvent) setField(name, text string) (err error) {
 	switch name {
-	case fieldStart:
+	case fieldStart, fieldRecordingStart:
 		e.times.start, err = eventTime(name, text)
-	case fieldEnd:
+	case fieldEnd, fieldRecordingEnd:
 		e.times.end, err = eventTime(name, text)
 	case fieldTag:
 		e.tags, err = appendTags(e.tags, text)

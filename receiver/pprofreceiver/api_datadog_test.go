@@ -80,7 +80,17 @@ func TestDatadogForms(t *testing.T) {
 				"data[cpu.pprof]", string(body)),
 			headers: asForm, want: "cpu",
 		},
-		"older":      {body: formOf("b", "data[cpu.pprof]", string(body), "event", event), headers: asForm, want: "cpu"},
+		"older": {body: formOf("b", "data[cpu.pprof]", string(body), "event", event), headers: asForm, want: "cpu"},
+		"oldest": {
+			body: bytes.Replace(formOf("b", "recording-start", "2026-11-21T05:54:31Z", "recording-end", "2026-11-21T05:54:34Z", "tags[]", "service:checkout",
+				"tags[]", "env:test", "types[0]", "wall", "data[0]", string(gz(t, body))), []byte(`filename="data[0]"`), []byte(`filename="wall.pb.gz"`), 1),
+			headers: asForm, want: "wall",
+		},
+		"oldest, of Go": {
+			body: bytes.Replace(formOf("b", "tags[]", "service:checkout", "tags[]", "env:test", "data[0]", string(gz(t, body))),
+				[]byte(`filename="data[0]"`), []byte(`filename="pprof-data"`), 1),
+			headers: asForm,
+		},
 		"whole form": {body: gz(t, formOf("b", "cpu.pprof", string(gz(t, body)), "event", event)), headers: append([]string{"Content-Encoding", "gzip"}, asForm...), want: "cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {

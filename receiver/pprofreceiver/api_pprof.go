@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
@@ -33,7 +34,11 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 	if err != nil {
 		return err
 	}
-	if err := checkParameters(r.URL.RawQuery); err != nil {
+	known := queryParameters
+	if auth := s.cfg.HTTP.Auth.Get(); auth != nil {
+		known = slices.Concat(known, auth.RequestParameters)
+	}
+	if err := checkParameters(r.URL.RawQuery, known); err != nil {
 		return err
 	}
 	as, err := s.queryFormat(&source, r.URL.Query())
@@ -43,12 +48,12 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 	return payloads.add(ctx, payload{format: as, content: body, source: source})
 }
 
-// checkParameters refuses unknown parameters: with a misspelled one, the profile would be of another service.
-func checkParameters(query string) error {
+// checkParameters refuses other parameters than the known ones: with a misspelled one, the profile would be of another service.
+func checkParameters(query string, known []string) error {
 	for parameter := range strings.SplitSeq(query, "&") {
 		name, _, err := unescape(parameter)
 		if err == nil && parameter != "" {
-			err = configcheck.Parameter(name, queryParameters)
+			err = configcheck.Parameter(name, known)
 		}
 		if err != nil {
 			return newRefusal(badQuery, "%w", err)

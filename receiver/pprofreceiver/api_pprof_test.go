@@ -158,6 +158,14 @@ func TestBadQuery(t *testing.T) {
 	checkRefusals(t, "/v1/pprof?", nil, rows)
 }
 
+// TestRepeatedSlashes: a path with repeated slashes is taken, not redirected: not all clients follow, and others send twice.
+func TestRepeatedSlashes(t *testing.T) {
+	r := run(t, nil)
+	got := r.post(t, "//v1///pprof?service.name=a", plain(t, cpuProfile(1)))
+	require.Equal(t, http.StatusNoContent, got.status, got.text)
+	assert.Equal(t, "a", r.sink.resource(t)["service.name"])
+}
+
 // TestLargeQuery tests the limits of the resource in a query and in headers.
 func TestLargeQuery(t *testing.T) {
 	text := func(n int) string { return strings.Repeat("x", n) }

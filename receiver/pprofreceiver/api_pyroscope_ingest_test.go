@@ -129,12 +129,13 @@ func TestIngestTimes(t *testing.T) {
 		want           pcommon.Timestamp
 		wantDuration   uint64
 	}{
-		"its own":      {time: 1_700_000_000_000_000_000, duration: 5, query: "&from=1795239923&until=1795239925", want: 1_700_000_000_000_000_000, wantDuration: 5},
-		"none":         {query: "&from=1795239923&until=1795239925", want: 1795239923_000000000, wantDuration: 2_000_000_000},
-		"microseconds": {time: 1_700_000_000_000_000, duration: 7, query: "&from=1795239923000&until=1795239925", want: 1795239923_000000000, wantDuration: 7},
-		"until before": {query: "&from=1795239923&until=1795239920", want: 1795239923_000000000},
-		"a whole day":  {query: "&from=20261121&until=20261122", want: pcommon.NewTimestampFromTime(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)), wantDuration: 86400_000000000},
-		"nanoseconds":  {query: "&from=1795239923000000001&until=1795239923000000002", want: 1795239923_000000001, wantDuration: 1},
+		"its own":              {time: 1_700_000_000_000_000_000, duration: 5, query: "&from=1795239923&until=1795239925", want: 1_700_000_000_000_000_000, wantDuration: 5},
+		"none":                 {query: "&from=1795239923&until=1795239925", want: 1795239923_000000000, wantDuration: 2_000_000_000},
+		"microseconds":         {time: 1_700_000_000_000_000, duration: 7, query: "&from=1795239923000&until=1795239925", want: 1795239923_000000000, wantDuration: 2_000_000_000},
+		"microseconds, no end": {time: 1_700_000_000_000_000, duration: 7, query: "&from=1795239923", want: 1795239923_000000000, wantDuration: 7},
+		"until before":         {query: "&from=1795239923&until=1795239920", want: 1795239923_000000000},
+		"a whole day":          {query: "&from=20261121&until=20261122", want: pcommon.NewTimestampFromTime(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)), wantDuration: 86400_000000000},
+		"nanoseconds":          {query: "&from=1795239923000000001&until=1795239923000000002", want: 1795239923_000000001, wantDuration: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, nil)

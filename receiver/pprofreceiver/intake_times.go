@@ -22,7 +22,7 @@ type times struct {
 }
 
 // setMissing sets the time of profiles without a time, or with one in 1970: some old clients write microseconds instead
-// of nanoseconds. Equal payloads with different times are different captures, so the time becomes a part of the id.
+// of nanoseconds, also as the duration. Equal payloads with different times are different captures, so the time becomes a part of the id.
 func (t times) setMissing(profiles pprofile.Profiles) {
 	if t.start.IsZero() {
 		return
@@ -33,10 +33,10 @@ func (t times) setMissing(profiles pprofile.Profiles) {
 		if profile.Time() > oneYear {
 			continue
 		}
-		profile.SetTime(start)
-		if profile.DurationNano() == 0 {
+		if profile.DurationNano() == 0 || profile.Time() != 0 && duration > 0 {
 			profile.SetDurationNano(duration)
 		}
+		profile.SetTime(start)
 		profile.SetProfileID(idAt(profile.ProfileID(), start, duration))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +42,22 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, s.unknown, newRefusal(unknownPath, "unknown path %.256q, there are: %s", r.URL.Path, known))
 	})
-	return mux
+	return singleSlashes(mux)
+}
+
+// singleSlashes passes requests on without repeated slashes in the path: clients add their path to a URL that ends with one. A mux would
+// redirect them, which not all clients follow.
+func singleSlashes(next http.Handler) http.Handler {
+	repeated := regexp.MustCompile("/{2,}")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "//") {
+			target := *r.URL
+			target.Path, target.RawPath = repeated.ReplaceAllString(target.Path, "/"), ""
+			r = r.WithContext(r.Context()) // a copy
+			r.URL = &target
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // exactly returns the pattern that matches a path and nothing below it.

@@ -149,7 +149,7 @@ func (guardedHost) GetExtensions() map[component.ID]component.Component {
 
 func TestAuthentication(t *testing.T) {
 	r := runOn(t, guardedHost{componenttest.NewNopHost()}, func(_ *Config, s *ServerConfig) {
-		s.HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: guardID}})
+		s.HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: guardID}, RequestParameters: []string{"token"}})
 	})
 	body := plain(t, cpuProfile(1))
 	got := r.post(t, "/v1/pprof", body)
@@ -158,7 +158,7 @@ func TestAuthentication(t *testing.T) {
 	assert.Empty(t, got.header.Get("Retry-After"))
 	r.assertRefusals(t, map[string]int64{"not_allowed": 1})
 
-	got = r.post(t, "/v1/pprof", body, "X-Word", "sesame")
+	got = r.post(t, "/v1/pprof?token=what+the+authenticator+reads", body, "X-Word", "sesame")
 	require.Equal(t, http.StatusNoContent, got.status, got.text)
 	assert.Equal(t, knownClient{}, client.FromContext(r.sink.ctx[0]).Auth)
 }

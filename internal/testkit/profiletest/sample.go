@@ -85,6 +85,9 @@ func SampleTypes() []SampleType {
 		{"goroutines", count, true},
 		{"threadcreate", count, true},
 		{"exceptions", count, false},
+		// Datadog's library for .NET
+		{"inuse-objects", count, true},
+		{"inuse-space", bytes, true},
 		// the legacy formats of gperftools, and V8
 		{"objects", count, true},
 		{"space", bytes, true},
