@@ -260,7 +260,7 @@ func TestSomeRemovalsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before(t, options, func(s *Store) {
 			for i := range files {
-				write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), 2*time.Hour-time.Duration(i)*time.Minute)
+				write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), 59*time.Minute-time.Duration(i)*time.Second)
 			}
 		})
 		_, faulty := newFaultyStore(t, options)
@@ -274,7 +274,7 @@ func TestSomeRemovalsFail(t *testing.T) {
 			}
 			return nil
 		})
-		pass(2 * checkInterval)
+		pass(80 * time.Second)
 		assert.Len(t, names(t, options), fixed)
 		assert.Equal(t, 1, failures)
 	})
