@@ -27,7 +27,7 @@ func (c *call) selectSeries(r *querierv1.SelectSeriesRequest) (*querierv1.Select
 	if err != nil {
 		return nil, err
 	}
-	g := grouping{call: c, criteria: selecting, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(), groups: map[string]*group{}}
+	g := grouping{call: c, criteria: selecting, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(), groups: map[string]*group{}, newest: map[stateKey]time.Time{}}
 	if whole := min(g.end.Sub(g.start), longest); g.step <= 0 || g.step > whole {
 		g.step = whole + 1
 	}
@@ -50,8 +50,15 @@ type grouping struct {
 	step   time.Duration
 	by     []string
 	groups map[string]*group
+	// newest has the end of the latest state of each resource in a step. Groups that it lacks have no older one.
+	newest map[stateKey]time.Time
 	points int64
 	bytes  int64
+}
+
+type stateKey struct {
+	resource string
+	step     int64
 }
 
 // group has the points of a series, by the number of their step.
@@ -79,6 +86,10 @@ func (g *grouping) addPart(part *selectedPart) error {
 		p := &part.profiles[i]
 		column := p.columns[0]
 		at, _ := p.Within(g.start, g.end)
+		step := int64((at.Sub(g.start) + g.step - 1) / g.step)
+		if key := (stateKey{p.Resource.Key(), step}); p.Columns[column].IsGauge && p.End.After(g.newest[key]) {
+			g.newest[key] = p.End
+		}
 		labels := labelsOf(p.Profile, column, g.by)
 		// The labels that the resource does not have can be labels of samples.
 		missing := slices.DeleteFunc(slices.Clone(g.by), func(name string) bool { return labelOf(p.Profile, column, name) != "" })
@@ -90,7 +101,7 @@ func (g *grouping) addPart(part *selectedPart) error {
 			}
 		}
 		for _, sum := range sums {
-			if err := g.add(sum, at, p); err != nil {
+			if err := g.add(sum, step, p); err != nil {
 				return err
 			}
 		}
@@ -125,7 +136,7 @@ func (g *grouping) sumSamples(table *store.Table, p *selectedProfile, labels []*
 				sums[key] = to
 			}
 			known[s.Labels] = to
-			if err := g.work.Need(pointBytes*(g.points+int64(len(known))) + g.bytes + added); err != nil {
+			if err := g.work.Need(pointBytes*(g.points+int64(len(known)+len(g.newest))) + g.bytes + added); err != nil {
 				return nil, err
 			}
 		}
@@ -138,7 +149,7 @@ func (g *grouping) sumSamples(table *store.Table, p *selectedProfile, labels []*
 const pointBytes = 512
 
 // add adds a sum of a profile to a group. The time of a point is the end of its step, which is a part of it.
-func (g *grouping) add(sum *sampleSum, at time.Time, p *selectedProfile) error {
+func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 	key := keyOf(sum.labels)
 	in := g.groups[key]
 	if in == nil {
@@ -146,11 +157,10 @@ func (g *grouping) add(sum *sampleSum, at time.Time, p *selectedProfile) error {
 		g.groups[key] = in
 		g.bytes += bytesOf(sum.labels)
 	}
-	step := int64((at.Sub(g.start) + g.step - 1) / g.step)
 	to := in.points[step]
 	if to == nil {
 		g.points++
-		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
+		if err := g.work.Need(pointBytes*(g.points+int64(len(g.newest))) + g.bytes); err != nil {
 			return err
 		}
 		to = &point{latest: map[string]state{}}
@@ -172,9 +182,12 @@ func (g *grouping) add(sum *sampleSum, at time.Time, p *selectedProfile) error {
 }
 
 // value returns the value of a point.
-func (p *point) value(isAverage bool) float64 {
+func (g *grouping) value(p *point, step int64, isAverage bool) float64 {
 	sum, count := p.sum, p.count
-	for _, s := range p.latest {
+	for resource, s := range p.latest {
+		if s.at.Before(g.newest[stateKey{resource, step}]) {
+			continue
+		}
 		sum += s.sum
 		count++
 	}
@@ -188,7 +201,7 @@ func (p *point) value(isAverage bool) float64 {
 func (g *grouping) series(isAverage bool, limit int64) (all []*typesv1.Series) {
 	for _, in := range g.groups {
 		for _, step := range slices.Sorted(maps.Keys(in.points)) {
-			value := in.points[step].value(isAverage)
+			value := g.value(in.points[step], step, isAverage)
 			in.total += value
 			in.series.Points = append(in.series.Points, &typesv1.Point{Value: value, Timestamp: g.start.Add(time.Duration(step) * g.step).UnixMilli()})
 		}

@@ -154,6 +154,32 @@ func TestGauges(t *testing.T) {
 	assert.Equal(t, before, total())
 }
 
+// A state that the latest profile of a resource does not have any more is in no group.
+func TestGaugesByLabel(t *testing.T) {
+	d := newHolding(t, 64<<20)
+	now := time.Now()
+	for i, endpoint := range []string{"/a", "/b"} {
+		p := deliverytest.Parsed(t, deliverytest.OwnProfile(t, "goroutine.pb.gz"))
+		p.TimeNanos = now.Add(time.Duration(i-10) * time.Second).UnixNano()
+		p.Sample = p.Sample[:1]
+		p.Sample[0].Value, p.Sample[0].Label = []int64{100}, map[string][]string{"endpoint": {endpoint}}
+		d.hold(t, written(t, p), "goroutine", map[string]string{"service.name": "shop"})
+	}
+	const goroutineID = "goroutines:goroutine:count:goroutine:count"
+	got := map[string]float64{}
+	times := fmt.Sprintf(`"start":%d,"end":%d`, now.Add(-time.Minute).UnixMilli(), now.Add(time.Minute).UnixMilli())
+	w := d.query(t, "SelectSeries", `{"profileTypeID":"`+goroutineID+`","step":3600,"groupBy":["endpoint"],`+times+`}`)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	for _, one := range decode(t, w.Body.Bytes())["series"].([]any) {
+		series := one.(map[string]any)
+		for _, point := range series["points"].([]any) {
+			value, _ := point.(map[string]any)["value"].(float64)
+			got[series["labels"].([]any)[0].(map[string]any)["value"].(string)] += value
+		}
+	}
+	assert.Equal(t, map[string]float64{"/a": 0, "/b": 100}, got)
+}
+
 // Labels need memory too, and a request has few of them.
 func TestLabelsOfHostileRequests(t *testing.T) {
 	d := newHolding(t, 256<<20)
