@@ -41,8 +41,8 @@ type httpDestination struct {
 	health *health
 }
 
-// limitedFor is how long each pprof has a request of its own after the retry that an answer 429 to several asks for. Pyroscope takes those of them that its rate
-// allows, and does not tell which: all would be sent again and again.
+// limitedFor is how long each pprof has a request of its own after the retry that an answer 429 to several asks for. Pyroscope takes as many
+// as its rate allows, and does not tell which: all would be sent again and again.
 const limitedFor = time.Minute
 
 // sender puts payloads into requests.

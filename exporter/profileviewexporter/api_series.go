@@ -50,7 +50,7 @@ type grouping struct {
 	step   time.Duration
 	by     []string
 	groups map[string]*group
-	// newest has the end of the latest state of each resource in a step. Groups that it lacks have no older one.
+	// newest has the end of the latest state of each resource in a step. A group without it does not have an older one.
 	newest map[stateKey]time.Time
 	points int64
 	bytes  int64

@@ -117,7 +117,7 @@ func (r *retention) enforce(ctx context.Context) {
 // removeOldest removes up to removalBatch files. Meanwhile no directory is created: if each removal waited for the writers, which make
 // the names of new directories durable, they would write more than is removed.
 func (r *retention) removeOldest() {
-	d := r.store.directory() // before the lock, which reopen takes while it has that of the directory
+	d := r.store.directory() // before the lock: reopen takes it while it has that of the directory
 	r.store.parents.mu.Lock()
 	defer r.store.parents.mu.Unlock()
 	for range removalBatch {
