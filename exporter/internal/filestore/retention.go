@@ -73,13 +73,13 @@ func (r *retention) run(ctx context.Context) {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		r.follow()
 		if r.hasLimits() {
 			r.enforce(ctx)
 		}
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
+			r.follow()
 		}
 	}
 }
