@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
+	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/internal/printable"
 )
 
@@ -63,11 +63,7 @@ func longestWait(cfg configretry.BackOffConfig) time.Duration {
 func exchange(client *http.Client, request *http.Request, longest time.Duration) (outcome string, err error) {
 	response, err := client.Do(request)
 	if err != nil {
-		// The text of the error begins with the URL, which can have a secret. The error reaches logs and senders.
-		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err
-		}
-		return outcomeRetry, fmt.Errorf("cannot send profiles: %w", err)
+		return outcomeRetry, fmt.Errorf("cannot send profiles: %w", httpclient.WithoutURL(err)) // It reaches logs and senders.
 	}
 	defer response.Body.Close()
 	text, readErr := io.ReadAll(io.LimitReader(response.Body, maxAnswer))

@@ -27,7 +27,10 @@ func (c *call) selectSeries(r *querierv1.SelectSeriesRequest) (*querierv1.Select
 	if err != nil {
 		return nil, err
 	}
-	g := grouping{call: c, criteria: selecting, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(), groups: map[string]*group{}, newest: map[stateKey]time.Time{}}
+	g := grouping{
+		call: c, criteria: selecting, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(),
+		groups: map[string]*group{}, newest: map[stateKey]time.Time{},
+	}
 	if whole := min(g.end.Sub(g.start), longest); g.step <= 0 || g.step > whole {
 		g.step = whole + 1
 	}
@@ -87,8 +90,10 @@ func (g *grouping) addPart(part *selectedPart) error {
 		column := p.columns[0]
 		at, _ := p.Within(g.start, g.end)
 		step := int64((at.Sub(g.start) + g.step - 1) / g.step)
-		if key := (stateKey{p.Resource.Key(), step}); p.Columns[column].IsGauge && p.End.After(g.newest[key]) {
-			g.newest[key] = p.End
+		if p.Columns[column].IsGauge {
+			if err := g.addState(stateKey{p.Resource.Key(), step}, p.End); err != nil {
+				return err
+			}
 		}
 		labels := labelsOf(p.Profile, column, g.by)
 		// The labels that the resource does not have can be labels of samples.
@@ -105,6 +110,21 @@ func (g *grouping) addPart(part *selectedPart) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// addState notes the end of a state. It counts as a point does, with the state of the resource in a point.
+func (g *grouping) addState(key stateKey, end time.Time) error {
+	newest, known := g.newest[key]
+	if !known {
+		g.points++
+		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
+			return err
+		}
+	}
+	if end.After(newest) {
+		g.newest[key] = end
 	}
 	return nil
 }
@@ -136,7 +156,7 @@ func (g *grouping) sumSamples(table *store.Table, p *selectedProfile, labels []*
 				sums[key] = to
 			}
 			known[s.Labels] = to
-			if err := g.work.Need(pointBytes*(g.points+int64(len(known)+len(g.newest))) + g.bytes + added); err != nil {
+			if err := g.work.Need(pointBytes*(g.points+int64(len(known))) + g.bytes + added); err != nil {
 				return nil, err
 			}
 		}
@@ -160,7 +180,7 @@ func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 	to := in.points[step]
 	if to == nil {
 		g.points++
-		if err := g.work.Need(pointBytes*(g.points+int64(len(g.newest))) + g.bytes); err != nil {
+		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
 			return err
 		}
 		to = &point{latest: map[string]state{}}

@@ -6,6 +6,7 @@ package httpclient // import "github.com/otelpprof/otelpprof/internal/httpclient
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -106,4 +107,12 @@ func port(u *url.URL) string {
 		return port
 	}
 	return standardPorts[u.Scheme]
+}
+
+// WithoutURL returns the error of a request without the URL, with which its text begins. A URL can have a secret.
+func WithoutURL(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err
+	}
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/internal/printable"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
@@ -35,11 +36,7 @@ func (s *scrape) get(ctx context.Context, target string, m *requestMemory) ([]by
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
-		// The text of the error begins with the URL.
-		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err
-		}
-		return nil, failFetch(outcomeUnreachable, "%w", err)
+		return nil, failFetch(outcomeUnreachable, "%w", httpclient.WithoutURL(err))
 	}
 	defer response.Body.Close()
 	limit := s.cfg.MaxResponseSize

@@ -162,6 +162,7 @@ func (r *retention) removeLocked(d directory, e entry, reason Reason) {
 		r.store.options.OnRemove(reason, e.size)
 	case isAbsent(err):
 		r.uncountLocked(d, e)
+	case errors.Is(err, fs.ErrClosed): // The directory was replaced meanwhile: the next walk decides.
 	case !r.failed: // The next walk finds it again. Meanwhile the files after it are removed.
 		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", e.name, reason, err))
 		r.failed, r.minTime = true, e.time
