@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 func anyType(string, string) bool { return true }
@@ -135,4 +136,37 @@ func TestPartsOfAProfileWithoutIDHaveNone(t *testing.T) {
 			assert.Len(t, ids, len(parts))
 		}
 	}
+}
+
+// A profile that is sent again can be split elsewhere. A part with the id of another part has the same samples: otherwise a tier that
+// drops repeated profiles would lose some.
+func TestPartsOfOtherSamplesHaveOtherIDs(t *testing.T) {
+	samplesOf := map[pprofile.ProfileID][]int32{}
+	for _, most := range []int{2, 3, 4, 6, 7} {
+		pd := pprofile.NewProfiles()
+		p := addProfile(pd, 7, 100, 10)
+		p.Samples().RemoveIf(func(pprofile.Sample) bool { return true })
+		for stack := range int32(7) {
+			pd.Dictionary().LocationTable().AppendEmpty().SetAddress(uint64(stack))
+			pd.Dictionary().StackTable().AppendEmpty().LocationIndices().Append(stack)
+			s := p.Samples().AppendEmpty()
+			s.SetStackIndex(stack + 1)
+			s.Values().Append(int64(stack))
+		}
+		pd, _ = deduplicate(t, pd)
+		for _, part := range split(pd, most, 0) {
+			for profile := range walk.Profiles(part) {
+				var samples []int32
+				for _, s := range profile.Samples().All() {
+					samples = append(samples, int32(s.Values().At(0)))
+				}
+				if other, found := samplesOf[profile.ProfileID()]; found {
+					assert.Equal(t, other, samples)
+				}
+				samplesOf[profile.ProfileID()] = samples
+			}
+		}
+	}
+	assert.Len(t, samplesOf, 4+3+2+2+1-2, "the last sample is alone three times")
+	assert.Len(t, samplesOf[pprofile.ProfileID{7}], 7, "a whole profile keeps its id")
 }

@@ -33,7 +33,7 @@ type Part struct {
 //
 // If the profiles of a capture do not fit into the current part, the next part begins with them. So they stay together if they fit into
 // a part, and a pprof of them has all sample types. So does a profile stay whole. If the samples of a profile are in several parts, the
-// profile in the first of them keeps the id and the original payload. The others get ids derived from that.
+// first of them has the original payload, and each gets an id derived from that of the profile and from the samples that it has.
 //
 // A part exceeds MaxBytes if a single sample needs more, see [CheckSplit]. Parts may also exceed both limits if all parts together
 // have repeated six times the size of the message: then at least a third of each further part is new. The parts together have at

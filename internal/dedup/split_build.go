@@ -40,13 +40,15 @@ func (s *splitter) movePiece(to, profile pprofile.Profile, at piece) {
 	copyHeader(to, profile)
 	s.rename.Header(to)
 	id := profile.ProfileID()
-	if at.begin > 0 {
-		id = deriveID(id, binary.BigEndian.AppendUint64(nil, uint64(at.begin)))
-	} else {
+	if at.end-at.begin < profile.Samples().Len() {
+		// A profile that is sent again can be split elsewhere: parts of other samples must not look like repeats.
+		id = deriveID(id, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(at.begin)), uint64(at.end)))
+	}
+	to.SetProfileID(id)
+	if at.begin == 0 {
 		to.SetOriginalPayloadFormat(profile.OriginalPayloadFormat())
 		profile.OriginalPayload().MoveTo(to.OriginalPayload())
 	}
-	to.SetProfileID(id)
 	to.Samples().EnsureCapacity(at.end - at.begin)
 	for i := at.begin; i < at.end; i++ {
 		sample := to.Samples().AppendEmpty()

@@ -119,13 +119,9 @@ func TestLostPart(t *testing.T) {
 				again := map[byte]bool{}
 				for _, pd := range next.taken()[before:] {
 					for p := range walk.Profiles(pd) {
-						again[p.ProfileID()[0]] = true
+						again[byte(p.Time()-1000)] = true // Parts of a profile have ids of their own, but its time.
 					}
 				}
-				for _, id := range test.again {
-					assert.True(t, again[id], id)
-				}
-				// If a profile is split, its second and further parts have new ids.
 				for i := range test.samples {
 					id := byte(i + 1)
 					assert.Equal(t, slices.Contains(test.again, id), again[id], id)
