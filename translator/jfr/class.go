@@ -32,6 +32,7 @@ const (
 	fieldSpanText
 	fieldID
 	fieldName
+	fieldText
 	fieldValue
 	fieldMethod
 	fieldLine
@@ -48,7 +49,7 @@ const (
 // fields has the fields of an event or a constant. Those that its class does not have are 0.
 type fields [numFields]uint64
 
-// fieldNames has the fields by their name. If they are of type string, fieldTraceLow and fieldSpanID are fieldTraceText and fieldSpanText.
+// fieldNames has the fields by their name, see [field.checkForm].
 var fieldNames = map[string]knownField{
 	"startTime": fieldStartTime, "duration": fieldDuration, "eventThread": fieldThread, "sampledThread": fieldThread,
 	"stackTrace": fieldStack, "state": fieldState, "size": fieldSize, "tlabSize": fieldTLABSize, "allocationSize": fieldAllocationSize,
@@ -84,6 +85,28 @@ type field struct {
 	// pool says that the value is a reference to a constant, array that there are several values.
 	pool, array bool
 	known       knownField
+}
+
+// textFields are the fields that are known in another way if they are texts: a name can be a reference to one, and an id a number.
+var textFields = map[knownField]knownField{fieldName: fieldText, fieldTraceLow: fieldTraceText, fieldSpanID: fieldSpanText}
+
+// checkForm makes an unknown field of one that has not the form in which the decoder reads it: the values of texts and frames are positions.
+func (f *field) checkForm() {
+	isText := f.form == formText && !f.array
+	switch f.known {
+	case fieldValue, fieldOSName, fieldJavaName:
+		if !isText {
+			f.known = fieldOther
+		}
+	case fieldFrames:
+		if f.form != formObject || !f.array {
+			f.known = fieldOther
+		}
+	default:
+		if text := textFields[f.known]; isText && text != fieldOther {
+			f.known = text
+		}
+	}
 }
 
 // class is a type of events or constants.

@@ -86,6 +86,19 @@ func TestPeriods(t *testing.T) {
 			settings: [][2]string{{"event", "cpu"}, {"interval", "1000000"}, {"wall", "50000000"}},
 			want:     map[string]int64{"process_cpu cpu/nanoseconds": 1e6, "wall wall/nanoseconds": 150e6},
 		},
+		// async-profiler writes 0 for its defaults, of which that of the wall clock is five times that of the CPU.
+		"usual wall clock": {
+			settings: [][2]string{{"event", "wall"}, {"interval", "0"}},
+			want:     map[string]int64{"process_cpu cpu/nanoseconds": 150e6, "wall wall/nanoseconds": 200e6},
+		},
+		"both as usual": {
+			settings: [][2]string{{"event", "cpu"}, {"interval", "0"}, {"wall", "0"}},
+			want:     map[string]int64{"process_cpu cpu/nanoseconds": 10e6, "wall wall/nanoseconds": 150e6},
+		},
+		// The interval of other events is no time.
+		"of events":      {settings: [][2]string{{"event", "cache-misses"}, {"interval", "1000"}}, source: time.Second, want: map[string]int64{"process_cpu samples/count": 3}},
+		"calls":          {settings: [][2]string{{"event", "A.b"}, {"interval", "0"}}, want: map[string]int64{"process_cpu samples/count": 3}},
+		"of a CPU clock": {settings: [][2]string{{"event", "cpu-clock"}, {"interval", "1000"}}, want: map[string]int64{"process_cpu cpu/nanoseconds": 3000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := jfrtest.New()

@@ -74,12 +74,13 @@ func (t *decoding) addEvent(e *eventType, v *fields) {
 		t.addTime(kindWall, &o, max(v[fieldWeight], 1), s.native)
 	case value:
 		amount := uint64(1)
-		if e.value == fieldDuration {
-			amount = t.chunk.duration(v[fieldDuration])
-		} else if e.value != 0 {
-			amount = v[e.value]
+		if e.value != 0 {
+			amount = uint64(max(int64(v[e.value]), 0)) // Clocks that differ between processors make negative durations.
 		}
-		t.add(e.kind, &o, int64(min(amount, math.MaxInt64)))
+		if e.value == fieldDuration {
+			amount = t.chunk.duration(amount)
+		}
+		t.add(e.kind, &o, int64(amount))
 	}
 }
 

@@ -71,7 +71,6 @@ func numbers(values ...uint64) (out []byte) {
 
 // TestHostile checks the errors for recordings that claim more than they have.
 func TestHostile(t *testing.T) {
-	minus := func(n int64) uint64 { return uint64(-n) }
 	for name, test := range map[string]struct {
 		recording []byte
 		want      error
@@ -142,6 +141,57 @@ func TestHostile(t *testing.T) {
 			assert.Less(t, allocated, 4<<20+200*int64(len(test.recording)))
 		})
 	}
+}
+
+func minus(n int64) uint64 { return uint64(-n) }
+
+// TestFieldsOfOtherForms: a field is not read as a text, or as the frames of a stack, for its name alone. Its value is no position then.
+func TestFieldsOfOtherForms(t *testing.T) {
+	for form, field := range map[string]jfrtest.Field{
+		"number": {Class: jfrtest.ClassLong}, "reference": {Class: jfrtest.ClassString, Pool: true}, "texts": {Class: jfrtest.ClassString, Array: true},
+	} {
+		for _, value := range []uint64{0, 1, 100, 1 << 40, minus(6)} {
+			if field.Array {
+				value = 0 // texts
+			}
+			r := jfrtest.New()
+			named := func(name string) jfrtest.Field {
+				field.Name = name
+				return field
+			}
+			number := jfrtest.Field{Name: "javaThreadId", Class: jfrtest.ClassLong}
+			classOf(r, jfrtest.ClassSymbol).Fields = []jfrtest.Field{named("string")}
+			classOf(r, jfrtest.ClassThreadState).Fields = []jfrtest.Field{named("name")}
+			classOf(r, jfrtest.ClassThread).Fields = []jfrtest.Field{named("osName"), named("javaName"), number}
+			stacks, settings := classOf(r, jfrtest.ClassStackTrace), classOf(r, jfrtest.ClassActiveSetting)
+			stacks.Fields = append(stacks.Fields, named("frames"))
+			settings.Fields = append(settings.Fields[:len(settings.Fields)-2], named("name"), named("value"))
+			symbol := r.Constant(jfrtest.ClassSymbol, numbers(value))
+			method := r.Constant(jfrtest.ClassMethod, numbers(r.Constant(jfrtest.ClassClass, numbers(symbol)), symbol))
+			stack := r.Constant(jfrtest.ClassStackTrace, append([]byte{0}, numbers(1, method, 7, 0, 0, value)...))
+			thread := r.Constant(jfrtest.ClassThread, numbers(value, value, 3))
+			r.RawEvent(jfrtest.ClassActiveSetting, numbers(0, 0, 0, 0, jfrtest.ClassExecutionSample, value, value))
+			r.ExecutionSample(1000, thread, stack, r.Constant(jfrtest.ClassThreadState, numbers(value)), jfrtest.Context{})
+			pd, _ := mustDecode(t, r.Bytes(), Source{})
+			assert.Equal(t, []string{"[unknown]:7(jvm) | thread.id=3 | | 1@0"},
+				samplesOf(pd, profilesOf(t, pd)["process_cpu samples/count"], jfrtest.Start), "%s %d", form, value)
+		}
+	}
+}
+
+// TestNegativeAmounts: durations and sizes are signed numbers, and none of them is the largest number.
+func TestNegativeAmounts(t *testing.T) {
+	r := jfrtest.New()
+	thread, stack := r.Thread("main", 1, 2), r.Stack(false, jfrtest.Frame{Method: r.Method("A", "b"), Line: 1})
+	for _, amount := range []uint64{minus(5), 3_000_000} {
+		r.Event(jfrtest.ClassThreadPark, 2000, amount, thread, stack, 1, 0)
+		r.Event(jfrtest.ClassAllocationSample, 2000, thread, stack, 1, amount)
+	}
+	pd, _ := mustDecode(t, r.Bytes(), Source{})
+	assert.Equal(t, map[string]int64{
+		"block delay/nanoseconds": 3_000_000, "block contentions/count": 2,
+		"memory alloc_sample_bytes/bytes": 3_000_000, "memory alloc_sample_objects/count": 2,
+	}, sumsOf(t, pd))
 }
 
 func classOf(r *jfrtest.Recording, id int) *jfrtest.Class {

@@ -140,14 +140,10 @@ func (r *chunkReader) resolve(class *class) {
 		if f.class = r.classes[f.id]; f.class == nil {
 			f.class = &missingClass
 		}
-		switch f.form = forms[f.class.name]; {
-		case f.pool:
+		if f.form = forms[f.class.name]; f.pool {
 			f.form = formVarint
-		case f.form == formText && f.known == fieldTraceLow:
-			f.known = fieldTraceText
-		case f.form == formText && f.known == fieldSpanID:
-			f.known = fieldSpanText
 		}
+		f.checkForm()
 		if f.form != formVarint || f.array {
 			class.longs = 0
 		}

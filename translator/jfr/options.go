@@ -34,11 +34,12 @@ type Source struct {
 	Period time.Duration
 }
 
-// Stats describe a translation. Samples counts the events that became values.
+// Stats describe a translation. Samples counts the events of the types of which there are profiles. Samples of threads that sleep are in no
+// profile of CPU time.
 type Stats struct {
 	pprof.DecodeStats
-	// Skipped counts the events that no profile has, by their type in the order of the names. Events that only describe others, such
-	// as settings, are not among them.
+	// Skipped counts the events of all other types, in the order of their names. Events that only describe others, such as settings, are
+	// not among them.
 	Skipped []SkippedEvents
 }
 

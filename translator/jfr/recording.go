@@ -84,7 +84,7 @@ func (r *chunkReader) readChunk() {
 	r.lazy = true
 	if stacks := r.pools[poolStacks].class; stacks != nil {
 		for i := range stacks.fields {
-			if f := &stacks.fields[i]; f.known == fieldFrames && f.array && f.form == formObject {
+			if f := &stacks.fields[i]; f.known == fieldFrames {
 				r.stack.class = f.class
 			}
 		}

@@ -147,7 +147,7 @@ const (
 // stateName returns the name of the state of a thread. It cuts long names. The result is valid until the next call.
 func (t *decoding) stateName(id uint64) []byte {
 	if constant := t.chunk.constant(poolStates, id); constant != nil {
-		return t.shortText(t.chunk.fields(poolStates, constant)[fieldName])
+		return t.shortText(t.chunk.fields(poolStates, constant)[fieldText])
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (t *decoding) named(which poolID, id uint64, attribute func(name []byte) in
 	if constant.index == 0 && t.need(dictionary.AttributeBytes) {
 		constant.index = -1
 		t.text = t.text[:0]
-		if t.appendText(t.chunk.fields(which, constant)[fieldName]); len(t.text) > 0 {
+		if t.appendText(t.chunk.fields(which, constant)[fieldText]); len(t.text) > 0 {
 			constant.index = cmp.Or(attribute(t.valid(t.text)), -1)
 		}
 	}

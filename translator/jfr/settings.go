@@ -5,6 +5,7 @@ package jfr
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -26,9 +27,14 @@ type settings struct {
 const (
 	// eventWall is the setting event of a chunk in which async-profiler sampled the wall clock.
 	eventWall = "wall"
-	// defaultInterval is that of async-profiler, which writes it as 0.
-	defaultInterval = 10 * time.Millisecond
+	// defaultInterval is that of async-profiler, and defaultWallInterval that of its samples of the wall clock. It writes both as 0.
+	defaultInterval     = 10 * time.Millisecond
+	defaultWallInterval = 50 * time.Millisecond
 )
+
+// timedEvents are the settings event with which the interval of async-profiler is a time. With others, such as cache-misses, it is a
+// number of events.
+var timedEvents = []string{"", "cpu", "itimer", "ctimer", eventWall, "cpu-clock", "task-clock"}
 
 // samplesBoth reports whether the execution samples are of both the CPU and the wall clock. Their state distinguishes them.
 func (s *settings) samplesBoth() bool { return s.wall > 0 && s.event != eventWall }
@@ -65,7 +71,7 @@ func (t *decoding) readSetting(s *settings, v *fields) {
 	if class := t.chunk.classes[v[fieldID]]; class != nil {
 		of = class.event.role
 	}
-	name := string(t.shortText(v[fieldName]))
+	name := string(t.shortText(v[fieldText]))
 	value := string(t.shortText(v[fieldValue]))
 	switch {
 	case name == "event":
@@ -79,9 +85,15 @@ func (t *decoding) readSetting(s *settings, v *fields) {
 		s.execution = cmp.Or(parsePeriod(value), s.execution)
 	case name == "interval":
 		s.execution = parseNanos(value)
-		if s.execution == 0 {
+		switch {
+		case s.execution > 0:
+		case s.event == eventWall: // The event is the first setting.
+			s.execution = defaultWallInterval
+		default:
 			s.execution = defaultInterval
 		}
+	case name == "wall" && value == "0":
+		s.wall = defaultWallInterval
 	case name == "wall":
 		s.wall = parseNanos(value)
 	}
@@ -96,7 +108,7 @@ func (s *settings) inherit(from *settings) {
 }
 
 // completeSettings gives each chunk the settings that it does not have: those of the chunk before it, or else of the first that has
-// them, or else of the caller. all are in the order of their times.
+// them, or else of the caller. all are in the order of their times. The period is unknown with events that no time separates.
 func completeSettings(all []settings, period time.Duration) {
 	for i := 1; i < len(all); i++ {
 		all[i].inherit(&all[i-1])
@@ -105,7 +117,10 @@ func completeSettings(all []settings, period time.Duration) {
 		all[i].inherit(&all[i+1])
 	}
 	for i := range all {
-		all[i].inherit(&settings{execution: period})
+		all[i].inherit(&settings{execution: period, native: period})
+		if !slices.Contains(timedEvents, all[i].event) {
+			all[i].execution = 0
+		}
 	}
 }
 

@@ -139,7 +139,7 @@ func (t *decoding) function(id uint64) int32 {
 
 func (t *decoding) appendSymbol(id uint64) {
 	if symbol := t.chunk.constant(poolSymbols, id); symbol != nil {
-		t.appendText(t.chunk.fields(poolSymbols, symbol)[fieldName])
+		t.appendText(t.chunk.fields(poolSymbols, symbol)[fieldText])
 	}
 }
 
