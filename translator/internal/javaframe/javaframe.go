@@ -108,17 +108,14 @@ func methodHandle(after []byte) (start, end int) {
 	return start, start + length
 }
 
-func counter(after []byte) (start, end int) {
-	n := digits(after)
-	if !isEnd(after[n:]) {
-		return 0, 0
-	}
-	return 0, n
-}
+func counter(after []byte) (start, end int) { return generated(after, digits(after)) }
 
-func hash(after []byte) (start, end int) {
-	n := hexDigits(after)
-	if !isEnd(after[n:]) {
+func hash(after []byte) (start, end int) { return generated(after, hexDigits(after)) }
+
+// generated returns the first n bytes as generated, if the name of a class ends after them. It can be that of a class from which another
+// one is generated: Config$$EnhancerBySpringCGLIB$$155ee6c5$$FastClassBySpringCGLIB$$25271246.
+func generated(after []byte, n int) (start, end int) {
+	if !isEnd(after[n:]) && !bytes.HasPrefix(after[n:], []byte("$$")) {
 		return 0, 0
 	}
 	return 0, n

@@ -55,6 +55,8 @@ func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profile
 			r.readTrie(plain)
 		case Tree:
 			r.readTree(plain)
+		default:
+			r.Failf("form %d is not known", options.Form)
 		}
 	})
 }
@@ -75,7 +77,7 @@ type reader struct {
 	*profilebuilder.Builder
 	profile *profilebuilder.Profile
 	period  int64
-	// hasType is true if something names the type of the values, isAustin if a header names Austin.
+	// hasType is true if the source names the type of the values, isAustin if a header names Austin.
 	hasType, isAustin bool
 	// stack is the current stack, root first.
 	stack []int32

@@ -108,6 +108,7 @@ func TestHeaders(t *testing.T) {
 		"wall":             {payload: wall, want: map[string]int64{"wall/nanoseconds": 100_000}, samples: 1},
 		"cpu":              {payload: "# austin: 3.7.0\n# mode: cpu\na;b 5\n", want: map[string]int64{"cpu/nanoseconds": 5_000}, samples: 1},
 		"type of source":   {payload: wall, types: []pprof.ValueType{{Type: "wall", Unit: "microseconds"}}, want: map[string]int64{"wall/microseconds": 100}, samples: 1},
+		"the mode twice":   {payload: wall + wall, want: map[string]int64{"wall/nanoseconds": 200_000}, samples: 1},
 		"mode alone":       {payload: "# mode: wall\na;b 5\n", want: map[string]int64{"samples/count": 5}, samples: 1},
 		"header of nobody": {payload: "# interval: 100\na;b 5\n", want: map[string]int64{"samples/count": 5}, samples: 1},
 		"frames like it":   {payload: "# a: b;c 5\n#a: b 2\n# a b: c 3\n", want: map[string]int64{"samples/count": 10}, samples: 3},
@@ -119,6 +120,7 @@ func TestHeaders(t *testing.T) {
 	of(collapsed.Groups, 0).Refuses(t, pprof.Limits{}, text.ErrMalformed, map[string][2]string{
 		"mode memory":                {"# austin: 3.7.0\n# mode: memory\na;b 5\n", `line 2: malformed profile: the type of values is not known for the mode "memory" of Austin`},
 		"mode after values":          {"# austin: 3.7.0\na;b 5\n# mode: wall\n", "line 3: malformed profile: the type of values is not known"},
+		"another mode":               {"# austin: 3.7.0\n# mode: wall\na;b 5\n# mode: cpu\nc 4\n", "line 4: malformed profile: the type of values is not known"},
 		"mode full":                  {"# austin: 3.7.0\n# mode: full\na 5,0,-3\n", "line 2: malformed profile: the type of values is not known"},
 		"no digits after the point":  {"a;b 1.\n", `the count "1." is not a whole number`},
 		"fraction":                   {"a;b 12.5\n", `the count "12.5" is not a whole number`},

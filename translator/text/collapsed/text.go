@@ -144,10 +144,10 @@ func (r *reader) readHeader(key, value []byte) {
 			return
 		}
 		valueType, known := austinTypes[string(value)]
-		if !known || len(r.text) > 0 {
+		if !known || len(r.text) > 0 && r.profile.Type != valueType {
 			r.Failf("the type of values is not known for the mode %q of Austin, or their mode comes after them: name a sample type", value)
 			return
 		}
-		r.profile.Type, r.period, r.hasType = valueType, nanosecondsPerMicrosecond, true
+		r.profile.Type, r.period = valueType, nanosecondsPerMicrosecond
 	}
 }

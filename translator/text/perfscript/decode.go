@@ -31,7 +31,7 @@ const payloadFormat = "perf_script"
 // after the year 2000 are wall-clock times, as perf record -k CLOCK_REALTIME writes them. Then samples have timestamps.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
-		r := &reader{Builder: b, byEvent: map[bool]map[string]*eventProfile{false: {}, true: {}}, executables: map[string]executable{}}
+		r := &reader{Builder: b, byEvent: map[bool]map[string]*eventProfile{false: {}, true: {}}, executables: map[codeKey]executable{}}
 		r.readText(plain)
 		r.describeEvents()
 	})
@@ -47,10 +47,9 @@ const (
 type reader struct {
 	*profilebuilder.Builder
 	// byEvent has the profiles by whether their samples have periods: perf prints those of some events only.
-	byEvent map[bool]map[string]*eventProfile
-	events  []*eventProfile
-	// executables are by file.
-	executables map[string]executable
+	byEvent     map[bool]map[string]*eventProfile
+	events      []*eventProfile
+	executables map[codeKey]executable
 	// samples counts the samples that were read. The first one sets wallClock.
 	samples   int
 	wallClock bool
@@ -117,7 +116,7 @@ func (r *reader) readLine(line []byte) {
 func (r *reader) beginSample(h *header) {
 	r.sample, r.inSample = *h, true
 	r.stack, r.lines = r.stack[:0], r.lines[:0]
-	if f, ok := parseFrame(h.rest); ok && len(f.dso) > 0 {
+	if f, ok := parseFrame(h.rest); ok && f.hasFile {
 		f.flat = true
 		r.addFrame(&f)
 	}

@@ -64,6 +64,8 @@ func TestFrames(t *testing.T) {
 		"\t1f f(int, (lambda)) const+0x1 (/lib/b c (deleted))": `0x1f in /lib/b c (deleted)[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} f(int, (lambda)) const() :0:0 from 0` + native,
 		"\t1f jit (/tmp/perf-7.map)":                           `0x1f in /tmp/perf-7.map[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} jit() :0:0 from 0`,
 		"\t1f operator()":                                      `0x1f operator()() :0:0 from 0`,
+		"\t1f":                                                 `0x1f`,
+		"\t1f (/bin/a)":                                        `0x1f in /bin/a[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)}` + native,
 		"    1f main":                                          `0x1f main() :0:0 from 0`,
 		"\tffffffffc0000000 nf ([nf_tables])":                  `0xffffffffc0000000 in [nf_tables][0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} nf() :0:0 from 0 {profile.frame.type=kernel(Str)}`,
 		"\tffffffffff600000 time ([vsyscall])":                 `0xffffffffff600000 in [vsyscall][0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} time() :0:0 from 0` + native,
@@ -71,6 +73,9 @@ func TestFrames(t *testing.T) {
 		"\t2 in (inlined)\n\t3 out (/a)":                       `0x2 in() :0:0 from 0; 0x3 in /a[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} out() :0:0 from 0` + native,
 		"\t2 in (inlined)":                                     `0x2 in() :0:0 from 0`,
 	} {
+		if frame, graph := strings.CutPrefix(lines, "\t"); graph && strings.Contains(frame, "(") && strings.HasSuffix(frame, ")") && !strings.Contains(lines, "\n") && !strings.Contains(lines, "operator") {
+			assert.Contains(t, render(t, "a 1 2.5: cycles: "+frame+"\n"), "\n    ["+want+"]\n", "flat: %s", lines)
+		}
 		got := render(t, header+lines+"\n")
 		assert.Contains(t, got, "\n    ["+want+"]\n", lines)
 	}

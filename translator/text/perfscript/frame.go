@@ -17,6 +17,8 @@ import (
 type frame struct {
 	address     uint64
 	symbol, dso []byte
+	// hasFile says that a file is named, even if it is [unknown].
+	hasFile bool
 	// flat says that it is in the line of the sample.
 	flat bool
 }
@@ -35,6 +37,7 @@ func parseFrame(line []byte) (f frame, ok bool) {
 	}
 	rest = bytes.TrimSpace(rest)
 	if start := fileStart(rest); start >= 0 {
+		f.hasFile = true
 		f.dso = rest[start+1 : len(rest)-1]
 		rest = bytes.TrimRight(rest[:start], " \t")
 	}
@@ -116,7 +119,7 @@ func (r *reader) addFrame(f *frame) {
 	if len(r.lines) > 0 && r.address != f.address {
 		r.addLocation(&frame{address: r.address})
 	}
-	if f.symbol != nil {
+	if len(f.symbol) > 0 {
 		line := dictionary.Line{Function: r.Function(f.symbol, nil)}
 		r.lines = profilebuilder.Append(r.Builder, r.lines, line)
 	}

@@ -4,6 +4,7 @@
 package perfscript_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,4 +47,29 @@ func TestBuildIDs(t *testing.T) {
 		assert.NotContains(t, render(t, strings.Replace(withRecords, "0x55e632c1a000(0x1000)", wrong, 1)), "build_id", wrong)
 	}
 	assert.NotContains(t, render(t, strings.Replace(withRecords, "<c8b", "<8b", 1)), "build_id")
+}
+
+// TestFilesOfProcesses: processes in containers have other files with the same name. What a process without records has is only known if all
+// have the same.
+func TestFilesOfProcesses(t *testing.T) {
+	const record = "a %d 0.0: PERF_RECORD_MMAP2 %d/%d: [0x%x(0x1000) @ 0x1000 <%s>]: r-xp /lib/c\n"
+	const sample = "a %d/%d 1.0: cycles:\n\t117a [unknown] (/lib/c)\n\n"
+	const threadAlone = "a %d%.0d 1.0: cycles:\n\t117a [unknown] (/lib/c)\n\n"
+	const plain = "/lib/c[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)}"
+	with := func(id string) string {
+		return "/lib/c[0x1000-0x2000@0x1000]{pprof.mapping.has_functions=true(Bool), process.executable.build_id.gnu=" + id + "(Str)}"
+	}
+	for _, test := range []struct {
+		other string // the build id of the file in process 200
+		want  map[int]string
+	}{
+		{"bbbb", map[int]string{100: with("aaaa"), 200: with("bbbb"), 300: plain}},
+		{"aaaa", map[int]string{100: with("aaaa"), 200: with("aaaa"), 300: with("aaaa")}},
+	} {
+		records := fmt.Sprintf(record, 100, 100, 100, 0x10000, "aaaa") + fmt.Sprintf(record, 200, 200, 200, 0x20000, test.other)
+		for pid, want := range test.want {
+			assert.Contains(t, render(t, records+fmt.Sprintf(sample, pid, pid+7)), "0x117a in "+want, "%s %d", test.other, pid)
+			assert.Contains(t, render(t, records+fmt.Sprintf(threadAlone, pid, 0)), "0x117a in "+want, "%s %d", test.other, pid)
+		}
+	}
 }
