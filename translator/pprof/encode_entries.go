@@ -6,7 +6,6 @@ package pprof
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -69,7 +68,8 @@ func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 	if l != 0 {
 		location := t.importer.source.LocationTable().At(int(l))
 		wire.Address, wire.MappingID = location.Address(), t.locals.mappingID(location.MappingIndex())
-		wire.IsFolded, lost = t.isFolded(location.AttributeIndices())
+		flags := t.flagsOf(l, location.AttributeIndices())
+		wire.IsFolded, lost = flags.folded, flags.lost
 		lines := location.Lines()
 		bytes += maxLineBytes * lines.Len()
 		for i := range lines.Len() {
@@ -88,16 +88,34 @@ func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 	return lost, nil
 }
 
-func (t *encoding) isFolded(attributes pcommon.Int32Slice) (folded bool, lost int) {
+// longList is the length of lists of attributes that are read once for a message, not for each of its pprofs.
+const longList = 16
+
+// locationFlags is what the attributes of a location become. lost counts those that become nothing.
+type locationFlags struct {
+	folded bool
+	lost   int
+}
+
+func (t *encoding) flagsOf(l int32, attributes pcommon.Int32Slice) (flags locationFlags) {
+	if flags, known := t.locationFlags[l]; known {
+		return flags
+	}
 	for _, i := range attributes.All() {
-		attribute := t.attribute(i)
+		attribute := t.dict.AttributeAt(t.attribute(i))
 		if t.dict.StringAt(attribute.Key) == semconv.LocationIsFolded && attribute.Kind == pcommon.ValueTypeBool {
-			folded = attribute.Number != 0
+			flags.folded = attribute.Number != 0
 		} else {
-			lost++
+			flags.lost++
 		}
 	}
-	return folded, lost
+	if attributes.Len() >= longList {
+		if t.locationFlags == nil {
+			t.locationFlags = map[int32]locationFlags{}
+		}
+		t.locationFlags[l] = flags
+	}
+	return flags
 }
 
 // writeFunction appends a function. Function 0 has no name.
@@ -119,8 +137,8 @@ func (t *encoding) sourceString(i int32) uint32 {
 	return t.locals.string(index)
 }
 
-// attribute returns attribute i of the message, which has been checked.
-func (t *encoding) attribute(i int32) dictionary.Attribute {
+// attribute returns the index in t.dict of attribute i of the message, which has been checked.
+func (t *encoding) attribute(i int32) int32 {
 	index, _ := t.importer.attribute(i)
-	return t.dict.AttributeAt(index)
+	return index
 }

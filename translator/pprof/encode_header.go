@@ -34,37 +34,19 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 	if name, found := scope.Attributes().Get(semconv.ScopeDefaultSampleType); found {
 		h.DefaultSampleType = t.localText(attributevalue.Text(name))
 	}
-	comments, err := t.commentsOf(g)
-	if err != nil {
+	t.texts.bytes = 0
+	if err := t.setComments(&h, g); err != nil {
 		return err
 	}
-	h.Comments = comments
-	for _, a := range t.sets.At(g.key.attributes) {
-		attribute := t.dict.AttributeAt(a)
-		if t.isMainMapping(attribute) {
-			continue // It is the first mapping.
-		}
-		text := t.localText
-		switch key := t.dict.StringAt(attribute.Key); key {
-		case semconv.ProfileDropFrames:
-			h.DropFrames = text(attribute.AsString())
-		case semconv.ProfileKeepFrames:
-			h.KeepFrames = text(attribute.AsString())
-		case semconv.ProfileDocURL:
-			h.DocURL = text(attribute.AsString())
-		case semconv.ProfileName:
-			// Backends display it.
-		default:
-			h.Comments = append(h.Comments, text(key+"="+attribute.AsString()))
-			if attribute.Unit != 0 {
-				t.labels.lostUnits++
-			}
-		}
+	if err := t.setAttributes(&h, g); err != nil {
+		return err
 	}
 	if t.opts.ResourceComments {
-		for _, comment := range resourceComments(resource.Attributes()) {
-			h.Comments = append(h.Comments, t.localText(comment))
+		comments, err := t.resourceComments(resource.Attributes())
+		if err != nil {
+			return err
 		}
+		t.addComments(&h, comments)
 	}
 	if err := t.growTail(maxTypeBytes + maxHeaderBytes + maxCommentBytes*len(h.Comments)); err != nil {
 		return err
@@ -76,6 +58,41 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 	return nil
 }
 
+// setAttributes sets what the attributes of the profiles of a group become, without their comments.
+func (t *encoding) setAttributes(h *pprofwire.Header, g *group) error {
+	fields := map[string]*uint32{semconv.ProfileDropFrames: &h.DropFrames, semconv.ProfileKeepFrames: &h.KeepFrames, semconv.ProfileDocURL: &h.DocURL}
+	for _, a := range t.sets.At(g.key.attributes) {
+		attribute := t.dict.AttributeAt(a)
+		key := t.dict.StringAt(attribute.Key)
+		if key == semconv.ProfileName || t.isMainMapping(attribute) {
+			continue // Backends display the one, the other is the first mapping.
+		}
+		if field := fields[key]; field != nil {
+			text, err := t.text(a)
+			if err != nil {
+				return err
+			}
+			*field = t.locals.string(text)
+			continue
+		}
+		comments, err := t.commentsOf(a)
+		if err != nil {
+			return err
+		}
+		t.addComments(h, comments)
+		if attribute.Unit != 0 {
+			t.labels.lostUnits++
+		}
+	}
+	return nil
+}
+
+func (t *encoding) addComments(h *pprofwire.Header, comments []int32) {
+	for _, comment := range comments {
+		h.Comments = append(h.Comments, t.locals.string(comment))
+	}
+}
+
 func (t *encoding) localText(s string) uint32 { return t.locals.string(t.dict.String(s)) }
 
 // isComment reports whether an attribute is a comment, in the current form or in the older one, which has a number in its
@@ -85,8 +102,8 @@ func isComment(key string) bool {
 	return found && (rest == "" || rest[0] == '.')
 }
 
-// commentsOf returns the comments of all profiles of a group. If several profiles have the same attribute, it counts once.
-func (t *encoding) commentsOf(g *group) (comments []uint32, err error) {
+// setComments sets the comments of all profiles of a group. If several profiles have the same attribute, it counts once.
+func (t *encoding) setComments(h *pprofwire.Header, g *group) error {
 	var known map[int32]bool
 	for _, p := range g.profiles {
 		var attributes []int32
@@ -99,38 +116,32 @@ func (t *encoding) commentsOf(g *group) (comments []uint32, err error) {
 			}
 			known[a] = true
 			if err := t.labels.countItems(t.dict.AttributeAt(a)); err != nil {
-				return nil, err
+				return err
 			}
 			attributes = append(attributes, a)
 		}
-		comments = t.appendComments(comments, attributes)
-	}
-	return comments, nil
-}
-
-// appendComments appends the comments of a profile in their order. In the older form, their keys have the order.
-func (t *encoding) appendComments(comments []uint32, attributes []int32) []uint32 {
-	slices.SortStableFunc(attributes, func(a, b int32) int {
-		return cmp.Compare(t.commentNumber(a), t.commentNumber(b))
-	})
-	for _, a := range attributes {
-		attribute := t.dict.AttributeAt(a)
-		if attribute.Kind != pcommon.ValueTypeSlice {
-			comments = append(comments, t.localText(attribute.AsString()))
-			continue
-		}
-		for _, item := range attribute.Value.Slice().All() {
-			comments = append(comments, t.localText(attributevalue.Text(item)))
+		// In the older form, the keys have the order.
+		slices.SortStableFunc(attributes, func(a, b int32) int {
+			return cmp.Compare(t.commentNumber(a), t.commentNumber(b))
+		})
+		for _, a := range attributes {
+			comments, err := t.commentsOf(a)
+			if err != nil {
+				return err
+			}
+			t.addComments(h, comments)
 		}
 	}
-	return comments
+	return nil
 }
 
 // commentNumber returns the number in the key of a comment, or -1.
 func (t *encoding) commentNumber(a int32) int {
+	const maxDigits = 19
 	rest := strings.TrimPrefix(t.dict.StringAt(t.dict.AttributeAt(a).Key), semconv.ProfileComment)
-	n, err := strconv.Atoi(strings.TrimPrefix(rest, "."))
-	if err != nil {
+	digits := strings.TrimPrefix(rest, ".")
+	n, err := strconv.Atoi(digits[:min(len(digits), maxDigits)])
+	if err != nil || len(digits) > maxDigits {
 		return -1
 	}
 	return n

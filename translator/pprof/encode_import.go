@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
@@ -57,6 +56,11 @@ type encoding struct {
 	locals    locals
 	labels    labelWriter
 	wireLines []pprofwire.Line
+
+	texts texts
+	// locationFlags and mappingParts have those of entries with long lists of attributes, which many pprofs of a message can have.
+	locationFlags map[int32]locationFlags
+	mappingParts  map[int32]mappingParts
 }
 
 // group is a set of profiles that become one pprof.
@@ -122,6 +126,7 @@ func (t *encoding) release() (bytes int) {
 	t.memory = encodeMemory{}
 	t.dict.Reset(dictionary.Lengths{})
 	t.importer.release()
+	t.texts, t.locationFlags, t.mappingParts = texts{}, nil, nil
 	return t.kept()
 }
 
@@ -213,12 +218,3 @@ func (t *encoding) importType(v pprofile.ValueType) (indices typeIndices, err er
 
 // nanos converts an unsigned time to the signed time of pprof. Larger values become the maximum.
 func nanos(t uint64) int64 { return int64(min(t, math.MaxInt64)) }
-
-// resourceComments returns the attributes of a resource as comments.
-func resourceComments(attributes pcommon.Map) []string {
-	comments := make([]string, 0, attributes.Len())
-	for key, value := range attributes.All() {
-		comments = append(comments, "resource:"+key+"="+attributevalue.Text(value))
-	}
-	return comments
-}

@@ -89,6 +89,7 @@ func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
 func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j := &t.joining
 	j.values, j.packed, t.tail, t.labels.encoded = j.values[:0], j.packed[:0], t.tail[:0], t.labels.encoded[:0] // See work.
+	t.locals.begin(t)
 	t.checked = 0
 	most := 0
 	for i := range g.profiles {
@@ -103,7 +104,6 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j.stackNumbers.begin(t.importer.source.StackTable().Len())
 	j.stacks = append(j.stacks[:0], packedStack{})
 	j.lostTimestamps, j.size = 0, 0
-	t.locals.begin(t)
 	t.labels.beginPayload(t.dict.NumAttributes(), scope)
 	j.order = sampleTypeOrder(scope, len(g.profiles))
 	for _, position := range j.order {

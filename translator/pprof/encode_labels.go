@@ -64,7 +64,9 @@ func (w *labelWriter) encode(a int32) error {
 	}
 	start := len(w.encoded)
 	w.hasNumber = false
-	w.appendAttribute(attribute)
+	if err := w.appendAttribute(a, attribute); err != nil {
+		return err
+	}
 	if attribute.Unit != 0 && !w.hasNumber {
 		w.lostUnits++
 	}
@@ -174,22 +176,27 @@ func (w *labelWriter) key(a dictionary.Attribute) uint32 {
 
 // appendAttribute appends the labels of an attribute: one for a string or int, one for each item of an array of these,
 // and one with the value as text for everything else.
-func (w *labelWriter) appendAttribute(a dictionary.Attribute) {
+func (w *labelWriter) appendAttribute(index int32, a dictionary.Attribute) error {
 	key, unit := w.key(a), w.t.locals.string(a.Unit)
 	switch a.Kind {
 	case pcommon.ValueTypeInt:
 		w.appendNum(key, unit, int64(a.Number))
+		return nil
 	case pcommon.ValueTypeSlice:
-		if !isLabelArray(a.Value.Slice()) {
-			w.appendStr(key, a.AsString())
-			return
+		if _, isText := w.t.texts.values[index]; isText || !isLabelArray(a.Value.Slice()) {
+			break
 		}
 		for _, item := range a.Value.Slice().All() {
 			w.appendItem(key, unit, item)
 		}
+		return nil
 	default:
-		w.appendStr(key, a.AsString())
 	}
+	text, err := w.t.text(index)
+	if err == nil {
+		w.appendStr(key, text)
+	}
+	return err
 }
 
 func (w *labelWriter) appendNum(key, unit uint32, value int64) {
@@ -197,8 +204,8 @@ func (w *labelWriter) appendNum(key, unit uint32, value int64) {
 	w.encoded = pprofwire.AppendLabel(w.encoded, pprofwire.Label{Key: key, Num: value, NumUnit: unit})
 }
 
-func (w *labelWriter) appendStr(key uint32, value string) {
-	str := w.t.locals.labelString(w.t.dict.String(value))
+func (w *labelWriter) appendStr(key uint32, value int32) {
+	str := w.t.locals.labelString(value)
 	w.encoded = pprofwire.AppendLabel(w.encoded, pprofwire.Label{Key: key, Str: str})
 }
 
@@ -214,7 +221,7 @@ func (w *labelWriter) appendItem(key, unit uint32, item pcommon.Value) {
 		value, _ := item.Map().Get(kvValue)
 		w.appendItem(key, unit, value)
 	default:
-		w.appendStr(key, item.Str())
+		w.appendStr(key, w.t.dict.String(item.Str()))
 	}
 }
 

@@ -34,7 +34,11 @@ func (t *encoding) waste(bytes int) {
 // work returns the amount of work, in bytes, that was done for a pprof that is not written.
 func (t *encoding) work() int {
 	j := &t.joining
-	return len(j.packed) + 8*len(j.values) + len(t.labels.encoded) + len(t.tail)
+	bytes := len(j.packed) + 8*len(j.values) + len(t.labels.encoded) + len(t.tail)
+	for _, s := range t.locals.strings.list {
+		bytes += len(t.dict.StringAt(s))
+	}
+	return bytes
 }
 
 // fits returns an error if a pprof of this many bytes exceeds the limit, together with those that were written.

@@ -23,7 +23,9 @@ func (t *encoding) writeMappings(g *group) (lost int, err error) {
 	main, named := t.mainMapping(g)
 	first := int32(0)
 	if named {
-		first = t.findMapping(&main)
+		if first, err = t.findMapping(&main); err != nil {
+			return 0, err
+		}
 	}
 	if named && first == 0 {
 		if err := t.growTail(maxMappingBytes); err != nil {
@@ -36,7 +38,10 @@ func (t *encoding) writeMappings(g *group) (lost int, err error) {
 		if err := t.growTail(maxMappingBytes); err != nil {
 			return 0, err
 		}
-		mapping, n := t.mapping(m)
+		mapping, n, err := t.mapping(m)
+		if err != nil {
+			return 0, err
+		}
 		mapping.ID = t.locals.mappingID(m)
 		t.tail = pprofwire.AppendMapping(t.tail, mapping)
 		lost += n
@@ -45,47 +50,70 @@ func (t *encoding) writeMappings(g *group) (lost int, err error) {
 }
 
 // findMapping returns the mapping with this content that was marked, or 0.
-func (t *encoding) findMapping(wanted *pprofwire.Mapping) int32 {
+func (t *encoding) findMapping(wanted *pprofwire.Mapping) (int32, error) {
 	for _, m := range t.locals.mappings.list {
-		if mapping, _ := t.mapping(m); mapping == *wanted {
-			return m
+		if mapping, _, err := t.mapping(m); err != nil || mapping == *wanted {
+			return m, err
 		}
 	}
-	return 0
+	return 0, nil
 }
 
 // mapping returns a mapping without id, and how many of its attributes pprof cannot represent.
-func (t *encoding) mapping(m int32) (wire pprofwire.Mapping, lost int) {
+func (t *encoding) mapping(m int32) (wire pprofwire.Mapping, lost int, err error) {
 	mapping := t.importer.source.MappingTable().At(int(m))
-	wire = pprofwire.Mapping{
-		Start:    mapping.MemoryStart(),
-		Limit:    mapping.MemoryLimit(),
-		Offset:   mapping.FileOffset(),
-		Filename: t.sourceString(mapping.FilenameStrindex()),
+	parts, known := t.mappingParts[m]
+	if !known {
+		if parts, err = t.partsOf(mapping.AttributeIndices()); err != nil {
+			return wire, 0, err
+		}
+		if mapping.AttributeIndices().Len() >= longList {
+			if t.mappingParts == nil {
+				t.mappingParts = map[int32]mappingParts{}
+			}
+			t.mappingParts[m] = parts
+		}
 	}
-	best, buildID := len(buildIDs), ""
-	for _, i := range mapping.AttributeIndices().All() {
-		a := t.attribute(i)
+	wire = parts.flags
+	wire.Start, wire.Limit, wire.Offset = mapping.MemoryStart(), mapping.MemoryLimit(), mapping.FileOffset()
+	wire.Filename, wire.BuildID = t.sourceString(mapping.FilenameStrindex()), t.locals.string(parts.buildID)
+	return wire, parts.lost, nil
+}
+
+// mappingParts is what the attributes of a mapping become. buildID is a string of encoding.dict. lost counts those that become nothing.
+type mappingParts struct {
+	flags   pprofwire.Mapping
+	buildID int32
+	lost    int
+}
+
+func (t *encoding) partsOf(attributes pcommon.Int32Slice) (parts mappingParts, err error) {
+	best, buildID := len(buildIDs), int32(0)
+	for _, i := range attributes.All() {
+		index := t.attribute(i)
+		a := t.dict.AttributeAt(index)
 		key := t.dict.StringAt(a.Key)
 		rank := slices.Index(buildIDs, key)
 		switch {
 		case rank < 0 || a.Kind != pcommon.ValueTypeStr:
-			if !setMappingFlag(&wire, key, a) {
-				lost++
+			if !setMappingFlag(&parts.flags, key, a) {
+				parts.lost++
 			}
 		case a.Text == "":
 			// It says that there is none.
 		default:
 			if best < len(buildIDs) {
-				lost++ // one of the two
+				parts.lost++ // one of the two
 			}
 			if rank < best {
-				best, buildID = rank, a.Text
+				best, buildID = rank, index
 			}
 		}
 	}
-	wire.BuildID = t.localText(buildID)
-	return wire, lost
+	if buildID != 0 {
+		parts.buildID, err = t.text(buildID)
+	}
+	return parts, err
 }
 
 // setMappingFlag sets the flag that an attribute represents, if there is one.
@@ -120,11 +148,18 @@ func (t *encoding) mainMapping(g *group) (main pprofwire.Mapping, named bool) {
 
 // isMainMapping reports whether an attribute has the main binary. A map with other keys was not written by this package.
 func (t *encoding) isMainMapping(a dictionary.Attribute) bool {
-	return a.Kind == pcommon.ValueTypeMap && a.Value.Map().Len() <= semconv.NumMainKeys &&
-		t.dict.StringAt(a.Key) == semconv.ProfileMainMapping
+	if a.Kind != pcommon.ValueTypeMap || a.Value.Map().Len() > len(semconv.MainKeys) || t.dict.StringAt(a.Key) != semconv.ProfileMainMapping {
+		return false
+	}
+	for key := range a.Value.Map().All() {
+		if !slices.Contains(semconv.MainKeys, key) {
+			return false
+		}
+	}
+	return true
 }
 
-// mappingOf returns the mapping that a map represents. Unknown keys are ignored.
+// mappingOf returns the mapping that a map represents.
 func (t *encoding) mappingOf(fields pcommon.Map) (m pprofwire.Mapping) {
 	for key, value := range fields.All() {
 		switch key {

@@ -110,6 +110,7 @@ const htlhashDigits = 32
 // an htlhash. It gets the wrong key, and keeps its value: as a GNU id, every htlhash would come back from pprof with the wrong key,
 // and executables without a GNU id have nothing else.
 func buildIDKey(id []byte) string {
+	id = id[:min(len(id), LongText)] // Many mappings can have the same long one.
 	switch {
 	case bytes.IndexByte(id, '/') >= 0:
 		return semconv.MappingBuildIDGo
