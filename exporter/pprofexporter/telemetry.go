@@ -8,7 +8,6 @@ import (
 
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
@@ -86,19 +85,5 @@ func (t *telemetry) removed(reason filestore.Reason, size int64) {
 
 // observeStore reports the number and size of the store's files whenever the metrics are read.
 func (t *telemetry) observeStore(store *filestore.Store) error {
-	err := t.builder.RegisterExporterPprofHeldFilesCallback(func(_ context.Context, o metric.Int64Observer) error {
-		if files, _, known := store.Held(); known {
-			o.Observe(files, t.Plain)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return t.builder.RegisterExporterPprofHeldBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
-		if _, bytes, known := store.Held(); known {
-			o.Observe(bytes, t.Plain)
-		}
-		return nil
-	})
+	return t.Observe(store.Held, t.builder.RegisterExporterPprofHeldFilesCallback, t.builder.RegisterExporterPprofHeldBytesCallback)
 }

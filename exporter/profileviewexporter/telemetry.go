@@ -5,11 +5,9 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
@@ -50,22 +48,7 @@ func (t *telemetry) observeStore(store *store.Store) error {
 		profiles, bytes = store.Held()
 		return profiles, bytes, true
 	}
-	return t.observe(held, t.builder.RegisterExporterProfileViewServedProfilesCallback, t.builder.RegisterExporterProfileViewServedBytesCallback)
-}
-
-// observe reports what is held with two callbacks.
-func (t *telemetry) observe(held func() (profiles, bytes int64, known bool), profiles, bytes func(metric.Int64Callback) error) error {
-	return errors.Join(profiles(func(_ context.Context, o metric.Int64Observer) error {
-		if n, _, known := held(); known {
-			o.Observe(n, t.Plain)
-		}
-		return nil
-	}), bytes(func(_ context.Context, o metric.Int64Observer) error {
-		if _, n, known := held(); known {
-			o.Observe(n, t.Plain)
-		}
-		return nil
-	}))
+	return t.Observe(held, t.builder.RegisterExporterProfileViewServedProfilesCallback, t.builder.RegisterExporterProfileViewServedBytesCallback)
 }
 
 // dropped counts a file that was removed because of a limit.
@@ -83,5 +66,5 @@ func (t *telemetry) restored(ctx context.Context) {
 
 // observeFiles reports the files of the directory when metrics are read.
 func (t *telemetry) observeFiles(files *filestore.Store) error {
-	return t.observe(files.Held, t.builder.RegisterExporterProfileViewStoredProfilesCallback, t.builder.RegisterExporterProfileViewStoredBytesCallback)
+	return t.Observe(files.Held, t.builder.RegisterExporterProfileViewStoredProfilesCallback, t.builder.RegisterExporterProfileViewStoredBytesCallback)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -109,4 +110,19 @@ func Collide(a, b confignet.AddrConfig) bool {
 // isUnspecified reports whether a server on this host listens on all interfaces.
 func isUnspecified(host string) bool {
 	return host == "" || net.ParseIP(host).IsUnspecified()
+}
+
+// URL returns an error for an endpoint that is not the URL of an HTTP server.
+func URL(option, text string) error {
+	if text == "" {
+		return fmt.Errorf("%s must be specified", option)
+	}
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", option, err)
+	}
+	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return fmt.Errorf("%s must be a URL that begins with http:// or https://, is %q", option, text)
+	}
+	return nil
 }

@@ -20,27 +20,27 @@ import (
 )
 
 // Shape is the form of the samples in the result.
-type Shape int
+type Shape string
 
 const (
 	// ShapeCombined has one sample per identity, with all its values and timestamps.
-	ShapeCombined Shape = iota
+	ShapeCombined Shape = "combined"
 	// ShapePerEvent has one sample per timestamp.
-	ShapePerEvent
+	ShapePerEvent Shape = "per_event"
 	// ShapeTotal has one sample per identity, with one value and no timestamps.
-	ShapeTotal
+	ShapeTotal Shape = "total"
 )
 
 // OnInvalid says what to do with an invalid profile.
-type OnInvalid int
+type OnInvalid string
 
 const (
 	// DropProfile drops the profile and keeps the others.
-	DropProfile OnInvalid = iota
+	DropProfile OnInvalid = "drop_profile"
 	// Reject refuses the message, see InvalidError.
-	Reject
+	Reject OnInvalid = "reject"
 	// Pass returns a message with such a profile unchanged.
-	Pass
+	Pass OnInvalid = "pass"
 )
 
 // Options configure a [Deduplicator]. The zero value is the default.
@@ -127,6 +127,7 @@ type Deduplicator struct {
 
 // New returns a Deduplicator with these options.
 func New(opts Options) *Deduplicator {
+	opts.OnInvalid = cmp.Or(opts.OnInvalid, DropProfile)
 	d := &Deduplicator{opts: opts}
 	if len(opts.DropAttributes) > 0 {
 		d.dropKeys = map[string]bool{}

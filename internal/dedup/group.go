@@ -6,11 +6,12 @@ package dedup
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 // Grouping is a plan to move attributes of samples to the resource. A group has the samples of a resource with equal values for
@@ -44,14 +45,6 @@ type groupedResource struct {
 // groupValues has the number of the value for each key, or 0, as four bytes in big-endian order. As a string it can be a map key.
 type groupValues string
 
-// attributeContent is the key and the value of an attribute, as a map key. It does not copy a text.
-type attributeContent struct {
-	key    int
-	kind   pcommon.ValueType
-	text   string
-	number uint64
-}
-
 // PlanGroups finds the samples that have attributes with these keys. It does not change pd, which need not be valid. The plan refers
 // to pd: pd must not change before [Grouping.Apply]. The plan is nil if no sample has to move.
 func PlanGroups(pd pprofile.Profiles, keys []string) *Grouping {
@@ -80,46 +73,26 @@ func (g *Grouping) number() bool {
 	for i := range keyOfText {
 		keyOfText[i] = int32(slices.Index(g.keys, texts.At(i)))
 	}
-	known := map[attributeContent]int32{}
+	known := map[dictionary.Attribute]int32{}
 	g.values = make([]int32, table.Len())
 	for i, attribute := range table.All() {
 		text := attribute.KeyStrindex()
 		if i == 0 || text <= 0 || int(text) >= len(keyOfText) || keyOfText[text] < 0 {
 			continue
 		}
-		key := int(keyOfText[text])
-		content, ok := groupContentOf(key, attribute.Value())
-		if !ok {
-			continue
+		key := keyOfText[text]
+		content := dictionary.NewAttribute(key, 0, attribute.Value())
+		if content.Kind == pcommon.ValueTypeEmpty || content.Value != (pcommon.Value{}) {
+			continue // the plan does not group by values of this type
 		}
 		if known[content] == 0 {
 			known[content] = int32(len(g.keyOf))
-			g.keyOf = append(g.keyOf, int32(key))
+			g.keyOf = append(g.keyOf, key)
 			g.attributeOf = append(g.attributeOf, int32(i))
 		}
 		g.values[i] = known[content]
 	}
 	return len(known) > 0
-}
-
-// groupContentOf returns the content of an attribute. It reports false if the plan does not group by values of this type.
-func groupContentOf(key int, value pcommon.Value) (attributeContent, bool) {
-	content := attributeContent{key: key, kind: value.Type()}
-	switch value.Type() {
-	case pcommon.ValueTypeStr:
-		content.text = value.Str()
-	case pcommon.ValueTypeInt:
-		content.number = uint64(value.Int())
-	case pcommon.ValueTypeDouble:
-		content.number = math.Float64bits(value.Double())
-	case pcommon.ValueTypeBool:
-		if value.Bool() {
-			content.number = 1
-		}
-	default:
-		return content, false
-	}
-	return content, true
 }
 
 // groupsOf groups the samples of a resource. If the attributes of the resource or of a scope are invalid, for example nested too

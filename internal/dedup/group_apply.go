@@ -203,11 +203,10 @@ func (g *Grouping) digest(number int32) (digest [sha256.Size]byte) {
 	if known, found := g.digests[number]; found {
 		return known
 	}
-	key := int(g.keyOf[number])
-	content, _ := groupContentOf(key, g.pd.Dictionary().AttributeTable().At(int(g.attributeOf[number])).Value())
+	content := dictionary.NewAttribute(g.keyOf[number], 0, g.pd.Dictionary().AttributeTable().At(int(g.attributeOf[number])).Value())
 	hash := sha256.New()
-	_, _ = fmt.Fprintf(hash, "%q %d %d ", g.keys[key], content.kind, content.number)
-	_, _ = io.WriteString(hash, content.text)
+	_, _ = fmt.Fprintf(hash, "%q %d %d ", g.keys[content.Key], content.Kind, content.Number)
+	_, _ = io.WriteString(hash, content.Text)
 	hash.Sum(digest[:0])
 	if g.digests == nil {
 		g.digests = map[int32][sha256.Size]byte{}

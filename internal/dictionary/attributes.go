@@ -58,10 +58,11 @@ func (b *Builder) BoolAttribute(key, unit int32, value bool) int32 {
 // Attribute returns the index of the attribute with this value. A value of type bytes, slice or map must not change until
 // WriteTo or Reset, since the Builder refers to it. It must not be too deep, see [attributevalue.TooDeep].
 func (b *Builder) Attribute(key, unit int32, value pcommon.Value) int32 {
-	return b.attribute(newAttribute(key, unit, value))
+	return b.attribute(NewAttribute(key, unit, value))
 }
 
-func newAttribute(key, unit int32, value pcommon.Value) Attribute {
+// NewAttribute returns an entry. It refers to a value of type bytes, slice or map.
+func NewAttribute(key, unit int32, value pcommon.Value) Attribute {
 	a := Attribute{Key: key, Unit: unit, Kind: value.Type()}
 	switch a.Kind {
 	case pcommon.ValueTypeStr:

@@ -20,7 +20,7 @@ func (c *Compactor) attributeAt(i int) (a Attribute, err error) {
 	}
 	from := c.source.AttributeTable().At(i)
 	key, unit := c.tables[Strings].get(from.KeyStrindex(), &err), c.tables[Strings].get(from.UnitStrindex(), &err)
-	return newAttribute(key, unit, from.Value()), err
+	return NewAttribute(key, unit, from.Value()), err
 }
 
 func (c *Compactor) joinAttributes() {

@@ -181,7 +181,7 @@ func TestEventsAreReserved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachPooling(t, func(t *testing.T) {
 				f := start(t, &sink{}, func(cfg *Config) {
-					cfg.SampleShape = SampleShapePerEvent
+					cfg.SampleShape = dedup.ShapePerEvent
 					batch(cfg)
 				})
 				require.NoError(t, f.ConsumeProfiles(t.Context(), events()))

@@ -22,7 +22,7 @@ import (
 // Config is the configuration of one processor.
 type Config struct {
 	// SampleShape is the form of the samples in the result (default: combined).
-	SampleShape string `mapstructure:"sample_shape" words:"combined per_event total"`
+	SampleShape dedup.Shape `mapstructure:"sample_shape" words:"combined per_event total"`
 	// DropZeroSamples drops samples whose values are all zero (default: false).
 	DropZeroSamples bool `mapstructure:"drop_zero_samples"`
 	// DropAttributes are keys of sample attributes to drop, so that samples that differ in nothing else are combined.
@@ -31,7 +31,7 @@ type Config struct {
 	// resources (default: none).
 	GroupByAttributes []string `mapstructure:"group_by_attributes"`
 	// OnInvalid is what to do with a profile that violates the format (default: drop_profile).
-	OnInvalid string `mapstructure:"on_invalid" words:"drop_profile reject pass"`
+	OnInvalid dedup.OnInvalid `mapstructure:"on_invalid" words:"drop_profile reject pass"`
 	// LinksWithoutSpan is what to do with links that name only a trace, or only a span (default: drop).
 	LinksWithoutSpan string `mapstructure:"links_without_span" words:"drop keep"`
 	// TimestampsOutside is what to do with a profile whose time range does not hold all timestamps of its samples (default:
@@ -69,8 +69,8 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmars
 
 func createDefaultConfig() component.Config {
 	return &Config{
-		SampleShape:       SampleShapeCombined,
-		OnInvalid:         OnInvalidDropProfile,
+		SampleShape:       dedup.ShapeCombined,
+		OnInvalid:         dedup.DropProfile,
 		LinksWithoutSpan:  LinksWithoutSpanDrop,
 		TimestampsOutside: TimestampsOutsideWiden,
 		Batch:             configoptional.Default(defaultBatchConfig()),
@@ -102,10 +102,10 @@ func checkKeys(option string, keys []string) error {
 // options returns the options of the deduplication.
 func (c *Config) options() dedup.Options {
 	return dedup.Options{
-		Shape:              shapes[c.SampleShape],
+		Shape:              c.SampleShape,
 		DropZeroSamples:    c.DropZeroSamples,
 		DropAttributes:     c.DropAttributes,
-		OnInvalid:          actions[c.OnInvalid],
+		OnInvalid:          c.OnInvalid,
 		DropPartialLinks:   c.LinksWithoutSpan == LinksWithoutSpanDrop,
 		DropEmptyProfiles:  c.DropEmptyProfiles,
 		ClearNegativeLines: true,

@@ -44,7 +44,7 @@ func load(t *testing.T, entry string) *Config {
 func TestConfigDefaults(t *testing.T) {
 	cfg := load(t, "profile_deduplicator")
 	assert.Equal(t, createDefaultConfig(), cfg)
-	assert.Equal(t, dedup.Options{DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true, WidenTimes: true}, cfg.options())
+	assert.Equal(t, dedup.Options{Shape: dedup.ShapeCombined, OnInvalid: dedup.DropProfile, DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true, WidenTimes: true}, cfg.options())
 	for _, section := range []interface{ HasValue() bool }{cfg.Batch, cfg.DropRepeated, cfg.MergeProfiles} {
 		assert.False(t, section.HasValue(), "off by default")
 	}

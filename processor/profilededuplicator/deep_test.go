@@ -25,6 +25,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 
+	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
@@ -55,19 +56,19 @@ func TestDeepValues(t *testing.T) {
 	for name, features := range map[string]func(*Config){"alone": func(*Config) {}, "with everything": everything} {
 		for _, place := range []string{"resource", "sample"} {
 			t.Run(name+", in the "+place, func(t *testing.T) {
-				with := func(action string) func(*Config) {
+				with := func(action dedup.OnInvalid) func(*Config) {
 					return func(cfg *Config) {
 						features(cfg)
 						cfg.OnInvalid = action
 					}
 				}
-				dropping := start(t, &sink{}, with(OnInvalidDropProfile))
+				dropping := start(t, &sink{}, with(dedup.DropProfile))
 				require.NoError(t, dropping.ConsumeProfiles(t.Context(), tooDeep(place, deep)))
 				require.EventuallyWithT(t, func(t *assert.CollectT) {
 					assert.Equal(t, map[string]int64{"sound/2": 5}, dropping.next.totals())
 				}, time.Minute, 10*time.Millisecond)
 
-				rejecting := start(t, &sink{}, with(OnInvalidReject))
+				rejecting := start(t, &sink{}, with(dedup.Reject))
 				err := rejecting.ConsumeProfiles(t.Context(), tooDeep(place, deep))
 				require.ErrorContains(t, err, `attribute "deep" is too deep`)
 				assert.True(t, consumererror.IsPermanent(err))
@@ -78,7 +79,7 @@ func TestDeepValues(t *testing.T) {
 				passing := start(t, &sink{answer: func(_ int, pd pprofile.Profiles) error {
 					profiles = pd.ProfileCount()
 					return arrived
-				}}, with(OnInvalidPass))
+				}}, with(dedup.Pass))
 				require.ErrorIs(t, passing.ConsumeProfiles(t.Context(), tooDeep(place, deep)), arrived)
 				assert.Equal(t, 2, profiles)
 			})

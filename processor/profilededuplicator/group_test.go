@@ -71,7 +71,7 @@ func TestGroupByAttributes(t *testing.T) {
 		"with a batch": waitOf(func(cfg *BatchConfig) { cfg.MaxSamples = 1 }),
 		"checked, with a batch": func(cfg *Config) {
 			waitOf(func(cfg *BatchConfig) { cfg.MaxSamples = 1 })(cfg)
-			cfg.OnInvalid = OnInvalidReject
+			cfg.OnInvalid = dedup.Reject
 		},
 	} {
 		for _, shared := range []bool{false, true} {

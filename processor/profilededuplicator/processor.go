@@ -28,7 +28,7 @@ const maxMessageBytes = 512 << 20
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.
 type deduplicator struct {
 	core      *dedup.Deduplicator
-	onInvalid string
+	onInvalid dedup.OnInvalid
 	next      xconsumer.Profiles
 	telemetry *telemetry
 	// perEvent is sample_shape: per_event.
@@ -54,7 +54,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 		onInvalid: cfg.OnInvalid,
 		next:      next,
 		telemetry: telemetry,
-		perEvent:  cfg.SampleShape == SampleShapePerEvent,
+		perEvent:  cfg.SampleShape == dedup.ShapePerEvent,
 		groupKeys: cfg.GroupByAttributes,
 	}
 	if section := cfg.DropRepeated.Get(); section != nil {
@@ -122,7 +122,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		}
 		d.telemetry.repeated(ctx, dropped)
 	}
-	if d.batching != nil && d.onInvalid == OnInvalidDropProfile {
+	if d.batching != nil && d.onInvalid == dedup.DropProfile {
 		return d.hold(ctx, m)
 	}
 	if err := d.grow(ctx, d.eventsMemory(m.profiles)); err != nil {

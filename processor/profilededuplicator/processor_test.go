@@ -183,10 +183,10 @@ func TestOnInvalid(t *testing.T) {
 		return together(upload("good", 1, 1, 2), spoil(upload("bad", 2, 3, 4)))
 	}
 	for _, batch := range []func(*Config){func(*Config) {}, batchOf(nil)} {
-		for action, want := range map[string]map[string]int64{
-			OnInvalidDropProfile: {"good/1": 3},
-			OnInvalidReject:      {},
-			OnInvalidPass:        {"good/1": 3, "bad/2": 7},
+		for action, want := range map[dedup.OnInvalid]map[string]int64{
+			dedup.DropProfile: {"good/1": 3},
+			dedup.Reject:      {},
+			dedup.Pass:        {"good/1": 3, "bad/2": 7},
 		} {
 			next := &sink{}
 			f := start(t, next, func(cfg *Config) {
@@ -194,7 +194,7 @@ func TestOnInvalid(t *testing.T) {
 				cfg.OnInvalid = action
 			})
 			err := f.ConsumeProfiles(t.Context(), message())
-			if action == OnInvalidReject {
+			if action == dedup.Reject {
 				var invalid *dedup.InvalidError
 				require.ErrorAs(t, err, &invalid)
 				assert.True(t, consumererror.IsPermanent(err))

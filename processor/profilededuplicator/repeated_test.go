@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
 // gate is a next consumer. Its calls block until reply is called.
@@ -122,7 +124,7 @@ func TestIDsOfTenants(t *testing.T) {
 // An invalid profile that was dropped or refused does not count as delivered, so that a valid copy is not a repeated one.
 func TestInvalidProfilesAreNotDelivered(t *testing.T) {
 	for _, batch := range []func(*Config){func(*Config) {}, batchOf(nil)} {
-		for action, broken := range map[string]int64{OnInvalidDropProfile: 0, OnInvalidReject: 0, OnInvalidPass: 7} {
+		for action, broken := range map[dedup.OnInvalid]int64{dedup.DropProfile: 0, dedup.Reject: 0, dedup.Pass: 7} {
 			eachPooling(t, func(t *testing.T) {
 				next := &sink{}
 				f := start(t, next, repeatedOf(func(cfg *Config) {
@@ -130,7 +132,7 @@ func TestInvalidProfilesAreNotDelivered(t *testing.T) {
 					cfg.OnInvalid = action
 				}))
 				err := f.ConsumeProfiles(t.Context(), together(spoil(upload("checkout", 1, 7)), upload("checkout", 2, 2)))
-				assert.Equal(t, action == OnInvalidReject, err != nil)
+				assert.Equal(t, action == dedup.Reject, err != nil)
 				time.Sleep(2 * time.Second)
 				require.NoError(t, f.ConsumeProfiles(t.Context(), together(upload("checkout", 1, 1), upload("checkout", 2, 2))))
 				pass(2 * time.Second)

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/metrictest"
@@ -198,7 +199,7 @@ func TestMetricsOfRepeatedProfiles(t *testing.T) {
 func TestMetricsOfRefusals(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, repeatedOf(func(cfg *Config) {
-			cfg.OnInvalid = OnInvalidReject
+			cfg.OnInvalid = dedup.Reject
 			batchOf(func(cfg *BatchConfig) {
 				cfg.MetadataKeys, cfg.MetadataCardinalityLimit = []string{"x-tenant"}, 1
 				cfg.MaxBytes, cfg.MaxHeldBytes = 0, 2*dictionary.MessageMemory(upload("checkout", 1, 1))+2*messageOverhead+100

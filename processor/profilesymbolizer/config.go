@@ -6,7 +6,6 @@ package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/pr
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"time"
 
@@ -143,9 +142,7 @@ func (c *Config) Validate() error {
 			atLeast("uploads::max_size, which is for several files,", uploads.MaxSize, c.MaxFileSize))
 	}
 	for i := range c.Debuginfod {
-		if err := validateURL(c.Debuginfod[i].HTTP.Endpoint); err != nil {
-			errs = append(errs, fmt.Errorf("debuginfod[%d]::%w", i, err))
-		}
+		errs = append(errs, configcheck.URL(fmt.Sprintf("debuginfod[%d]::endpoint", i), c.Debuginfod[i].HTTP.Endpoint))
 	}
 	return errors.Join(append(errs,
 		configcheck.Between("max_wait", c.MaxWait, 0, maxWait),
@@ -165,15 +162,4 @@ func atLeast(option string, value, least int64) error {
 		return nil
 	}
 	return fmt.Errorf("%s must be at least %d, is %d", option, least, value)
-}
-
-func validateURL(text string) error {
-	parsed, err := url.Parse(text)
-	if err != nil {
-		return fmt.Errorf("endpoint: %w", err)
-	}
-	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return fmt.Errorf("endpoint must be a URL that begins with http:// or https://, is %q", text)
-	}
-	return nil
 }

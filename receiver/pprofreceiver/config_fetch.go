@@ -5,8 +5,6 @@ package pprofreceiver
 
 import (
 	"errors"
-	"fmt"
-	"net/url"
 	"time"
 
 	"go.opentelemetry.io/collector/config/confighttp"
@@ -97,19 +95,5 @@ func (*RemoteConfig) Replaced() map[string]string {
 
 // Validate checks the options that confighttp does not check.
 func (cfg *RemoteConfig) Validate() error {
-	return errors.Join(validateURL(cfg.HTTP.Endpoint), configcheck.Bytes("max_response_size", cfg.MaxResponseSize))
-}
-
-func validateURL(text string) error {
-	if text == "" {
-		return errors.New("endpoint must be specified")
-	}
-	parsed, err := url.Parse(text)
-	if err != nil {
-		return fmt.Errorf("endpoint: %w", err)
-	}
-	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return fmt.Errorf("endpoint must be a URL that begins with http:// or https://, is %q", text)
-	}
-	return nil
+	return errors.Join(configcheck.URL("endpoint", cfg.HTTP.Endpoint), configcheck.Bytes("max_response_size", cfg.MaxResponseSize))
 }

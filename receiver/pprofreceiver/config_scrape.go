@@ -229,7 +229,7 @@ func (t *TargetConfig) url() (*url.URL, error) {
 		}
 		text = "http://" + text
 	}
-	if err := validateURL(text); err != nil {
+	if err := configcheck.URL("endpoint", text); err != nil {
 		return nil, err
 	}
 	return url.Parse(text)

@@ -18,7 +18,7 @@ func (t *decoding) appendMainMapping(attributes []int32) []int32 {
 	if mapping == nil || alone {
 		return attributes
 	}
-	text, items := len(t.wire.String(mapping.Filename))+len(t.wire.String(mapping.BuildID)), int64(len(semconv.MainKeys)*listItemBytes)
+	text, items := len(t.wire.String(mapping.Filename))+len(t.wire.String(mapping.BuildID)), int64(semconv.NumMainKeys*listItemBytes)
 	return append(attributes, t.addAttribute(text, items, false, func() int32 {
 		return t.dict.Attribute(t.dict.String(semconv.ProfileMainMapping), 0, t.mappingValue(mapping))
 	}))
@@ -28,7 +28,7 @@ func (t *decoding) appendMainMapping(attributes []int32) []int32 {
 func (t *decoding) mappingValue(m *pprofwire.Mapping) pcommon.Value {
 	value := pcommon.NewValueMap()
 	fields := value.Map()
-	fields.EnsureCapacity(len(semconv.MainKeys))
+	fields.EnsureCapacity(semconv.NumMainKeys)
 	putText := func(key, text string) {
 		if text != "" {
 			fields.PutStr(key, text)

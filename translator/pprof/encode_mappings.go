@@ -146,20 +146,13 @@ func (t *encoding) mainMapping(g *group) (main pprofwire.Mapping, named bool) {
 	return main, false
 }
 
-// isMainMapping reports whether an attribute has the main binary. A map with other keys was not written by this package.
+// isMainMapping reports whether an attribute has the main binary. A larger map was not written by this package.
 func (t *encoding) isMainMapping(a dictionary.Attribute) bool {
-	if a.Kind != pcommon.ValueTypeMap || a.Value.Map().Len() > len(semconv.MainKeys) || t.dict.StringAt(a.Key) != semconv.ProfileMainMapping {
-		return false
-	}
-	for key := range a.Value.Map().All() {
-		if !slices.Contains(semconv.MainKeys, key) {
-			return false
-		}
-	}
-	return true
+	return a.Kind == pcommon.ValueTypeMap && a.Value.Map().Len() <= semconv.NumMainKeys &&
+		t.dict.StringAt(a.Key) == semconv.ProfileMainMapping
 }
 
-// mappingOf returns the mapping that a map represents.
+// mappingOf returns the mapping that a map represents. Unknown keys are ignored.
 func (t *encoding) mappingOf(fields pcommon.Map) (m pprofwire.Mapping) {
 	for key, value := range fields.All() {
 		switch key {

@@ -167,13 +167,3 @@ func TestLongBuildIDOfManyMappings(t *testing.T) {
 		require.Equal(t, 200_001, pd.Dictionary().MappingTable().Len())
 	}), slow/2)
 }
-
-// TestOtherMapIsNoMainMapping: an attribute with the key of the main mapping and other content is not lost, and no mapping.
-func TestOtherMapIsNoMainMapping(t *testing.T) {
-	m := newMessage()
-	p := m.profile("cpu/nanoseconds")
-	p.AttributeIndices().Append(m.attribute("pprof.profile.main_mapping", map[string]any{"other": "x"}, ""))
-	parsed := encode(t, m.done(), pprof.EncodeOptions{})[0].parsed
-	assert.Empty(t, parsed.Mapping)
-	assert.Equal(t, []string{`pprof.profile.main_mapping={"other":"x"}`}, parsed.Comments)
-}

@@ -4,9 +4,8 @@
 package pprof
 
 import (
-	"math/bits"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
@@ -86,7 +85,7 @@ func (t *encoding) size() int {
 	j, names := &t.joining, t.opts.LinkLabels
 	size := j.size + maxTypeBytes*j.width + len(t.tail)
 	for _, v := range j.values {
-		size += (bits.Len64(uint64(v)|1) + 6) / 7
+		size += protowire.SizeVarint(uint64(v))
 	}
 	strings := t.locals.strings.list
 	size += maxStringBytes*(1+len(strings)+2) + len(names.Trace) + len(names.Span)

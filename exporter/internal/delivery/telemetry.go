@@ -5,6 +5,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/otel/attribute"
@@ -67,4 +68,19 @@ func (t *Telemetry) refused(ctx context.Context, refusals ...*Refusal) {
 			t.drops.Dropped(r.Reason, service, profiles, r.Err)
 		}
 	}
+}
+
+// Observe reports what is held with two callbacks.
+func (t *Telemetry) Observe(held func() (profiles, bytes int64, known bool), profiles, bytes func(metric.Int64Callback) error) error {
+	return errors.Join(profiles(func(_ context.Context, o metric.Int64Observer) error {
+		if n, _, known := held(); known {
+			o.Observe(n, t.Plain)
+		}
+		return nil
+	}), bytes(func(_ context.Context, o metric.Int64Observer) error {
+		if _, n, known := held(); known {
+			o.Observe(n, t.Plain)
+		}
+		return nil
+	}))
 }

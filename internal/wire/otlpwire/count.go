@@ -4,12 +4,11 @@
 package otlpwire
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 var (
@@ -111,7 +110,7 @@ func Count(signal Signal, body []byte) (int64, error) {
 			case text:
 				total += int64(f.bytes) + textBytes(length)
 			case packed:
-				total += int64(f.bytes) * int64(entries(content))
+				total += int64(f.bytes) * int64(pprofwire.CountVarints(content))
 			case packedFixed64:
 				total += int64(f.bytes) * int64((length+7)/8)
 			default:
@@ -141,19 +140,4 @@ func textBytes(length int) int64 {
 		return 0
 	}
 	return int64(length) + int64(length)/4 + 16
-}
-
-// entries returns the number of varints in a packed list. It counts the bytes without the continuation bit: each ends a varint.
-func entries(list []byte) int {
-	const ends = 0x8080808080808080
-	n := 0
-	for ; len(list) >= 8; list = list[8:] {
-		n += bits.OnesCount64(^binary.LittleEndian.Uint64(list) & ends)
-	}
-	for _, b := range list {
-		if b < 0x80 {
-			n++
-		}
-	}
-	return n
 }

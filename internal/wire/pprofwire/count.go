@@ -48,7 +48,7 @@ func count(raw []byte, limits *Limits) (n counts, err error) {
 		case 13<<3 | wireVarint:
 			n.comments++
 		case 13<<3 | wireBytes:
-			n.comments += countVarints(b)
+			n.comments += CountVarints(b)
 		}
 		if err != nil {
 			return n, err
@@ -85,11 +85,11 @@ func (n *counts) countSample(b []byte, limits *Limits) error {
 		case 1<<3 | wireVarint:
 			ids++
 		case 1<<3 | wireBytes:
-			ids += countVarints(content)
+			ids += CountVarints(content)
 		case 2<<3 | wireVarint:
 			n.values++
 		case 2<<3 | wireBytes:
-			n.values += countVarints(content)
+			n.values += CountVarints(content)
 		case 3<<3 | wireBytes:
 			labels++
 		}
@@ -112,8 +112,8 @@ func (n *counts) countLocation(b []byte, limits *Limits) error {
 	return limits.checkLocation(n.locations-1, lines)
 }
 
-// countVarints returns the number of varints in b. It counts the bytes that end a varint: those below 0x80.
-func countVarints(b []byte) (n int) {
+// CountVarints returns the number of varints in b. It counts the bytes that end a varint: those below 0x80.
+func CountVarints(b []byte) (n int) {
 	const tops = 0x8080808080808080
 	for ; len(b) >= 8; b = b[8:] {
 		n += bits.OnesCount64(^binary.LittleEndian.Uint64(b) & tops)

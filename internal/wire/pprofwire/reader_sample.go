@@ -102,7 +102,7 @@ func (p *Profile) readLocationIDs(b []byte, maxLength int, limits *Limits) error
 	want := min(len(b), max(maxLength+1-n, 0))
 	if want > cap(p.LocationIDs)-n {
 		// The bytes are only an upper bound. Before the table grows, the ids are counted.
-		want = min(want, countVarints(b))
+		want = min(want, CountVarints(b))
 		if want > cap(p.LocationIDs)-n {
 			if err := p.growTables(want, limits); err != nil {
 				return err

@@ -5,7 +5,8 @@ package pprofwire
 
 import (
 	"encoding/binary"
-	"math/bits"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // The Append functions of this file append one message to dst, as a field of Profile, and return the extended slice. As in
@@ -31,30 +32,27 @@ func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte
 	// payload are stacks.
 	packed, size := 0, len(labels)
 	for _, v := range values {
-		packed += uvarintSize(uint64(v))
+		packed += protowire.SizeVarint(uint64(v))
 	}
 	if len(locationIDs) > 0 {
-		size += 1 + uvarintSize(uint64(len(locationIDs))) + len(locationIDs)
+		size += 1 + protowire.SizeVarint(uint64(len(locationIDs))) + len(locationIDs)
 	}
 	if len(values) > 0 {
-		size += 1 + uvarintSize(uint64(packed)) + packed
+		size += 1 + protowire.SizeVarint(uint64(packed)) + packed
 	}
-	dst = appendUvarint(append(dst, 2<<3|wireBytes), uint64(size))
+	dst = binary.AppendUvarint(append(dst, 2<<3|wireBytes), uint64(size))
 	if len(locationIDs) > 0 {
-		dst = appendUvarint(append(dst, 1<<3|wireBytes), uint64(len(locationIDs)))
+		dst = binary.AppendUvarint(append(dst, 1<<3|wireBytes), uint64(len(locationIDs)))
 		dst = append(dst, locationIDs...)
 	}
 	if len(values) > 0 {
-		dst = appendUvarint(append(dst, 2<<3|wireBytes), uint64(packed))
+		dst = binary.AppendUvarint(append(dst, 2<<3|wireBytes), uint64(packed))
 		for _, v := range values {
-			dst = appendUvarint(dst, uint64(v))
+			dst = binary.AppendUvarint(dst, uint64(v))
 		}
 	}
 	return append(dst, labels...)
 }
-
-// uvarintSize returns how many bytes appendUvarint appends.
-func uvarintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
 const (
 	// MaxIDBytes is the largest number of bytes of a packed id.
@@ -79,7 +77,7 @@ func PutLongID(dst []byte, at int, id uint32) int {
 }
 
 // AppendID appends a packed id.
-func AppendID(dst []byte, id uint32) []byte { return appendUvarint(dst, uint64(id)) }
+func AppendID(dst []byte, id uint32) []byte { return binary.AppendUvarint(dst, uint64(id)) }
 
 // AppendLabel appends a label as a field of Sample.
 func AppendLabel(dst []byte, l Label) []byte {
@@ -138,7 +136,7 @@ func AppendFunction(dst []byte, f Function) []byte {
 
 // AppendString appends an entry of string_table.
 func AppendString(dst []byte, s string) []byte {
-	dst = appendUvarint(append(dst, 6<<3|wireBytes), uint64(len(s)))
+	dst = binary.AppendUvarint(append(dst, 6<<3|wireBytes), uint64(len(s)))
 	return append(dst, s...)
 }
 
@@ -162,7 +160,7 @@ func AppendHeader(dst []byte, h Header) []byte {
 		var packed int
 		dst, packed = openMessage(dst, 13)
 		for _, c := range h.Comments {
-			dst = appendUvarint(dst, uint64(c))
+			dst = binary.AppendUvarint(dst, uint64(c))
 		}
 		dst = closeMessage(dst, packed)
 	}
@@ -202,7 +200,7 @@ func appendNumber(dst []byte, field int, v uint64) []byte {
 	if v == 0 {
 		return dst
 	}
-	return appendUvarint(append(dst, byte(field<<3|wireVarint)), v)
+	return binary.AppendUvarint(append(dst, byte(field<<3|wireVarint)), v)
 }
 
 func appendTrue(dst []byte, field int, v bool) []byte {
@@ -210,12 +208,4 @@ func appendTrue(dst []byte, field int, v bool) []byte {
 		return dst
 	}
 	return append(dst, byte(field<<3|wireVarint), 1)
-}
-
-func appendUvarint(dst []byte, v uint64) []byte {
-	for v >= 0x80 {
-		dst = append(dst, byte(v)|0x80)
-		v >>= 7
-	}
-	return append(dst, byte(v))
 }

@@ -48,13 +48,9 @@ const (
 	MainHasFilenames    = "has_filenames"
 	MainHasLineNumbers  = "has_line_numbers"
 	MainHasInlineFrames = "has_inline_frames"
+	// NumMainKeys is the number of these keys.
+	NumMainKeys = 9
 )
-
-// MainKeys are these keys.
-var MainKeys = []string{
-	MainFilename, MainBuildID, MainMemoryStart, MainMemoryLimit, MainFileOffset, MainHasFunctions, MainHasFilenames, MainHasLineNumbers,
-	MainHasInlineFrames,
-}
 
 // Attributes of a location.
 const (

@@ -6,6 +6,7 @@ package perfscript
 import (
 	"bytes"
 	"math"
+	"strconv"
 )
 
 // header is the first line of a sample: comm pid/tid [cpu] time: period event: rest. Missing numbers are negative,
@@ -105,17 +106,11 @@ func parseID(word []byte) (int64, bool) {
 }
 
 func parseNumber(word []byte) (int64, bool) {
-	if len(word) == 0 || len(word) > maxDigits {
+	if len(word) > maxDigits {
 		return 0, false
 	}
-	number := uint64(0)
-	for _, c := range word {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		number = 10*number + uint64(c-'0')
-	}
-	return int64(number), number <= math.MaxInt64
+	number, err := strconv.ParseUint(string(word), 10, 63)
+	return int64(number), err == nil
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' }
