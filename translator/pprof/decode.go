@@ -6,6 +6,8 @@ package pprof
 import (
 	"bytes"
 	"errors"
+	"slices"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -68,7 +70,7 @@ type DecodeStats struct {
 	OTLPSamples int
 	// Repairs counts the faults that were repaired, by kind.
 	Repairs Repairs
-	// Begin has the first bytes, at most [BeginBytes], of the decompressed payload if that was refused for its content.
+	// Begin has the first bytes, at most [BeginBytes], of a decompressed payload that cannot be read as a pprof.
 	Begin []byte
 }
 
@@ -113,6 +115,12 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 	if opts.LinkLabels == nil {
 		opts.LinkLabels = DefaultLinkLabels()
 	}
+	opts.TimestampLabels = slices.Clone(opts.TimestampLabels)
+	for i := range opts.TimestampLabels {
+		if l := &opts.TimestampLabels[i]; l.Unit <= 0 {
+			l.Unit = time.Nanosecond
+		}
+	}
 	return &Decoder{opts: opts}
 }
 
@@ -120,8 +128,8 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 // scope and one profile for each sample type; the default sample type comes first. It shares no memory with payload.
 // Equal payloads with equal sources get equal profile ids.
 //
-// The error is [ErrMalformed], [ErrTooLarge], [ErrNotPprof], [ErrRecording], or that of the source. The
-// result is then empty, except for InflatedBytes and Begin.
+// The error is [ErrMalformed], [ErrTooLarge], [ErrNotPprof], [ErrRecording], or that of the source. Then the profiles are the zero value,
+// which must not be used, and the statistics have only InflatedBytes and Begin.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t := d.memory.Get()
 	if t == nil {
@@ -154,8 +162,11 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 		return pprofile.Profiles{}, stats, err
 	}
 	pd, err := t.translate(payload)
+	if err != nil {
+		return pprofile.Profiles{}, DecodeStats{InflatedBytes: size}, err
+	}
 	t.stats.InflatedBytes = size
-	return pd, t.stats, err
+	return pd, t.stats, nil
 }
 
 // inflatePayload decompresses payloads.

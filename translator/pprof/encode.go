@@ -25,7 +25,7 @@ type SampleType struct{ Name, Unit string }
 
 // Payload is one pprof, encoded from one group of profiles.
 type Payload struct {
-	// Pprof is an uncompressed profile.proto. It is valid until the next iteration.
+	// Pprof is an uncompressed profile.proto. It is valid in the body of the loop only: the Encoder uses its memory again, also after a break.
 	Pprof []byte
 	// Resource and Scope are those of the profiles. They must not be modified.
 	Resource pcommon.Resource
@@ -55,7 +55,7 @@ type Payload struct {
 // Losses counts parts of profiles that pprof cannot represent.
 type Losses struct {
 	// Attributes counts attributes of locations and mappings, such as profile.frame.type, and attributes of samples and profiles
-	// whose unit is lost, since their value is a text in pprof.
+	// whose unit is lost, since their value is a text in pprof. The text of bytes, a list or a map is cut after 64 KiB, and does not count.
 	Attributes int
 	// Timestamps counts timestamps of samples that are not written as labels.
 	Timestamps int

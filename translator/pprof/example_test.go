@@ -76,7 +76,7 @@ func ExampleEncoder() {
 			fmt.Println(fault)
 			continue
 		}
-		// payload.Pprof is valid until the next iteration.
+		// payload.Pprof is valid in this body only.
 		p, err := profile.ParseData(payload.Pprof)
 		if err != nil {
 			panic(err)

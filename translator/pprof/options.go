@@ -60,7 +60,8 @@ func (l Limits) wire() pprofwire.Limits {
 }
 
 // LinkLabels are the names of the two labels that link a sample to a span, Trace and Span. Span can be empty: then the
-// trace alone makes the link. Decimal means that ids are decimal numbers. A trace id with 32 digits is always hex.
+// trace alone makes the link. Decimal means that ids are decimal numbers; a trace id with 32 digits is always hex. An Encoder ignores
+// Decimal: it writes hex.
 type LinkLabels = spanlink.Labels
 
 // DefaultLinkLabels returns the labels of Splunk and the Grafana SDKs, of Datadog, and of Polar Signals, in this order.
@@ -69,7 +70,7 @@ func DefaultLinkLabels() []LinkLabels { return spanlink.DefaultLabels() }
 // TimestampLabel is a numeric label with the time of an event since 1970.
 type TimestampLabel struct {
 	Label string
-	// Unit is the unit of the number.
+	// Unit is the unit of the number. 0 or less means nanoseconds.
 	Unit time.Duration
 }
 
@@ -88,7 +89,7 @@ type DecodeOptions struct {
 	// TimestampLabels become timestamps of samples. The first label counts that a sample has exactly once and that is
 	// above 0. Samples that then differ in nothing else become one, with their values in the order of time, after the samples
 	// without a timestamp. The time range of the profiles is extended to all timestamps, by at most ten minutes on each side; a
-	// label with a time farther away stays a label.
+	// label with a time farther away stays a label. A payload without a time begins at the first of its timestamps.
 	TimestampLabels []TimestampLabel
 	// KeepZeroValues keeps the zero values of payloads with several sample types, so that all profiles of a payload have
 	// the same number of samples. By default a zero is left out if the sample has another value.

@@ -176,3 +176,13 @@ func TestTimestampLabelsReserveTheirMemory(t *testing.T) {
 		return err
 	})
 }
+
+// TestUnitOfTimestamps: without a unit, the numbers are nanoseconds.
+func TestUnitOfTimestamps(t *testing.T) {
+	payload := wire{}.message(6, nil).message(6, wire("ts")).message(1, nil)
+	payload = payload.message(2, wire{}.message(2, wire{1}).message(3, wire{}.number(1, 1).number(3, 5)))
+	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{TimestampLabels: []pprof.TimestampLabel{{Label: "ts"}}}).Decode(payload, pprof.Source{})
+	require.NoError(t, err)
+	sample := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0)
+	assert.Equal(t, []uint64{5}, sample.TimestampsUnixNano().AsRaw())
+}
