@@ -110,7 +110,7 @@ func defaultScrapeConfig() ScrapeConfig {
 		MaxResponseSize: defaultMaxResponseSize,
 	}
 	cfg.Schedule.CollectionInterval = defaultScrapeInterval
-	for _, name := range selfProfiles {
+	for _, name := range defaultProfiles {
 		cfg.Profiles = append(cfg.Profiles, ScrapedProfile{Name: name})
 	}
 	return cfg
@@ -153,14 +153,20 @@ func (cfg *ScrapeConfig) Validate() error {
 			errs = append(errs, fmt.Errorf("discovery[%d] is %q for the second time", i, id))
 		}
 	}
+	var targets []string
 	for i := range cfg.Targets {
 		target, err := cfg.Targets[i].url()
 		if err == nil && strings.HasSuffix(strings.TrimSuffix(target.Path, "/"), cfg.PathPrefix) {
 			err = fmt.Errorf("endpoint must not end with path_prefix, %s, which each profile adds, is %q", cfg.PathPrefix, cfg.Targets[i].Endpoint)
 		}
+		if err == nil && slices.Contains(targets, target.String()) {
+			err = fmt.Errorf("endpoint is that of another target, %q", cfg.Targets[i].Endpoint)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("targets[%d].%w", i, err))
+			continue
 		}
+		targets = append(targets, target.String())
 	}
 	if len(cfg.Profiles) == 0 {
 		errs = append(errs, errors.New("profiles must not be empty"))
@@ -174,6 +180,9 @@ func (cfg *ScrapeConfig) Validate() error {
 			errs = append(errs, fmt.Errorf("profiles[%d].name must be set and unique, is %q", i, profile.Name))
 		}
 		names[profile.Name] = true
+		if strings.Contains(profile.Path, "?") {
+			errs = append(errs, fmt.Errorf("profiles[%d].path must not have a query, is %q", i, profile.Path))
+		}
 		if profile.Path == "" && profile.Name != "" && !slices.Contains(knownProfiles, profile.Name) {
 			errs = append(errs, fmt.Errorf("profiles[%d] must have path, for example path: %s, or one of the names %s, is %q",
 				i, path.Join(cfg.PathPrefix, profile.Name), strings.Join(knownProfiles, ", "), profile.Name))

@@ -22,6 +22,10 @@ const defaultCPUDuration = 5 * time.Second
 // selfProfiles are the profiles that the Collector can capture of itself.
 var selfProfiles = []string{profileCPU, profileHeap, profileAllocs, profileGoroutine, profileMutex, profileBlock}
 
+// defaultProfiles are those that are fetched if a configuration names none. heap has the values of allocs, but those since the start of the
+// program in each profile, which cannot be summed.
+var defaultProfiles = []string{profileCPU, profileAllocs, profileGoroutine, profileMutex, profileBlock}
+
 // SelfConfig configures profiling the Collector itself.
 type SelfConfig struct {
 	Schedule ScheduleConfig `mapstructure:",squash"`
@@ -53,7 +57,7 @@ var _ confmap.Validator = (*SelfConfig)(nil)
 func defaultSelfConfig() SelfConfig {
 	return SelfConfig{
 		Schedule: defaultSchedule(), BlockProfileFraction: 1, MutexProfileFraction: 1,
-		Profiles: slices.Clone(selfProfiles), CPUDuration: defaultCPUDuration, Delta: DeltaComputed,
+		Profiles: slices.Clone(defaultProfiles), CPUDuration: defaultCPUDuration, Delta: DeltaComputed,
 	}
 }
 
@@ -63,7 +67,10 @@ func (cfg *SelfConfig) Validate() error {
 	if len(cfg.Profiles) == 0 {
 		errs = append(errs, errors.New("profiles must not be empty"))
 	}
-	for _, name := range cfg.Profiles {
+	for i, name := range cfg.Profiles {
+		if slices.Contains(cfg.Profiles[:i], name) {
+			errs = append(errs, fmt.Errorf("profiles must have each name once, has %q again", name))
+		}
 		if !slices.Contains(selfProfiles, name) {
 			errs = append(errs, fmt.Errorf("profiles must only have %s, has %q", strings.Join(selfProfiles, ", "), name))
 		}
