@@ -66,7 +66,7 @@ func (b body) ownProcess() bool { return b.alone || b.settings != "" || b.away }
 // bodies are all of them, by intake.
 func bodies() []body {
 	return slices.Concat(pprofTables(), pprofSizes(), pprofWrappings(), ingestBodies(), formatBodies(), jfrBodies(), pushBodies(), parcaBodies(),
-		datadogBodies(), otlpTables(), otlpSizes(), otlpGroups(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), stalledBodies(), largeHeaders(), openStreams(), scrapedBodies(), recordBodies(), discoveredBodies(), binaryBodies())
+		datadogBodies(), otlpTables(), otlpSizes(), sharedParts(), otlpGroups(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), stalledBodies(), largeHeaders(), openStreams(), scrapedBodies(), recordBodies(), discoveredBodies(), binaryBodies())
 }
 
 // keptBytes is the size of a body on the wire up to which it is made once.
