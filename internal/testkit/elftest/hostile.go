@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
@@ -190,6 +191,13 @@ func Hostile() map[string][]byte {
 	files["a long name"] = Make(Code(), Section{Name: ".symtab", Type: 2, Link: 3, Data: Symbol(1, CodeAddress, 1)}, Section{Type: 3, Data: long})
 	bomb := []byte("\x00_Z1fI" + string(bytes.Repeat([]byte("1aI"), 1000)) + string(bytes.Repeat([]byte("S_S_S_E"), 1000)) + "EvT_\x00")
 	files["a name that grows"] = Make(Code(), Section{Name: ".symtab", Type: 2, Link: 3, Data: Symbol(1, CodeAddress, 1)}, Section{Type: 3, Data: bomb})
+	deepName := little("_Z1f" + strings.Repeat("P", 5<<20) + "i") // Each P is a call within a call of the demangler.
+	linkage := compressedSection(1, uint64(len(deepName)), zlibOf(deepName))
+	linkage.Name = ".debug_str"
+	files["a long linkage name"] = Make(Code(), linkage, dwarf("abbrev", []byte{1, 0x2e, 0, 0x6e, 0x0e, 0x11, 1, 0x12, 7, 0, 0, 0}),
+		dwarf("info", unit4(0, little(uint8(1), uint32(0), uint64(CodeAddress), uint64(0x80)))))
+	files["a long name in its entry"] = Make(Code(), dwarf("abbrev", []byte{1, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 7, 0, 0, 0}),
+		dwarf("info", unit4(0, little(uint8(1), strings.Repeat("f", 1<<17), uint64(CodeAddress), uint64(0x80)))))
 	files["symbols without names"] = Make(Code(), Section{Name: ".symtab", Type: 2, Link: 9999, Data: Symbol(1, CodeAddress, 1)})
 	files["code of everything"] = Make(Section{Name: ".text", Type: 8, Flags: 6, Size: math.MaxUint64}, Section{Name: ".text", Type: 8, Flags: 6, Address: 5, Size: math.MaxUint64 - 5})
 	files["Go without functions"] = Make(Code(), Section{Name: ".gopclntab", Type: 1, Data: little(uint32(0xfffffff1), []byte{0, 0, 1, 8}, make([]byte, 64))})

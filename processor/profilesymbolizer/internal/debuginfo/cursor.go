@@ -6,6 +6,8 @@ package debuginfo
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
 // cursor reads a part of a section. After its end, it returns zeros, and failed is set.
@@ -97,7 +99,7 @@ func (c *cursor) signed() (value int64) {
 	}
 }
 
-// text reads a text that a zero byte ends.
+// text reads a text that a zero byte ends. One that is too long is as one that is missing.
 func (c *cursor) text() []byte {
 	end := bytes.IndexByte(c.data[c.at:], 0)
 	if end < 0 {
@@ -106,7 +108,9 @@ func (c *cursor) text() []byte {
 		return nil
 	}
 	part := c.data[c.at : c.at+end]
-	c.at += end + 1
+	if c.at += end + 1; end >= elffile.MaxText {
+		return nil
+	}
 	return part
 }
 
@@ -120,13 +124,4 @@ func (c *cursor) length() (length uint64, offsetSize int) {
 		c.failed = true
 	}
 	return c.number(8), 8
-}
-
-// textAt returns the text at an offset of a section.
-func textAt(section []byte, offset uint64) []byte {
-	if offset >= uint64(len(section)) {
-		return nil
-	}
-	rest := section[offset:]
-	return rest[:max(0, bytes.IndexByte(rest, 0))]
 }

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"debug/dwarf"
 	"slices"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
 // unit is a unit of .debug_info.
@@ -156,13 +158,13 @@ func (r *reader) text(u *unit, v value) []byte {
 	case kindText:
 		return v.bytes
 	case kindTextOffset:
-		return textAt(r.sections.Str, v.number)
+		return elffile.TextBytes(r.sections.Str, v.number)
 	case kindLineTextOffset:
-		return textAt(r.sections.LineStr, v.number)
+		return elffile.TextBytes(r.sections.LineStr, v.number)
 	case kindTextIndex:
 		offset, ok := r.indexed(r.sections.StrOffsets, u.textOffsets, v.number, u.offsetSize)
 		if ok {
-			return textAt(r.sections.Str, offset)
+			return elffile.TextBytes(r.sections.Str, offset)
 		}
 	}
 	return nil

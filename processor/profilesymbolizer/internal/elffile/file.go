@@ -189,20 +189,23 @@ func (f *File) readSections(table []byte, size, names int) error {
 	return nil
 }
 
-// maxText is the longest text that is read: longer ones are no names.
-const maxText = 64 << 10
+// MaxText is the longest text that is read: longer ones are no names.
+const MaxText = 64 << 10
 
 // Text returns the text at an offset, which a zero byte ends. It is empty if there is none.
-func Text(table []byte, offset uint64) string {
+func Text(table []byte, offset uint64) string { return string(TextBytes(table, offset)) }
+
+// TextBytes is [Text] without a copy. It is nil if there is none.
+func TextBytes(table []byte, offset uint64) []byte {
 	if offset >= uint64(len(table)) {
-		return ""
+		return nil
 	}
 	rest := table[offset:]
-	end := bytes.IndexByte(rest[:min(len(rest), maxText)], 0)
+	end := bytes.IndexByte(rest[:min(len(rest), MaxText)], 0)
 	if end < 0 {
-		return ""
+		return nil
 	}
-	return string(rest[:end])
+	return rest[:end]
 }
 
 // Read reads a part of the file.

@@ -103,31 +103,6 @@ func TestLookup(t *testing.T) {
 	assert.Empty(t, text(table, math.MaxUint64))
 }
 
-func TestDemangle(t *testing.T) {
-	b := newBuilder(t)
-	for system, want := range map[string]string{
-		"_ZN3app6Worker4stepEj":                          "app::Worker::step(unsigned int)",
-		"_RNvC6_123foo3bar":                              "123foo::bar",
-		"_ZN4core3fmt9Formatter3new17h0123456789abcdefE": "core::fmt::Formatter::new",
-		"main":     "main",
-		"main.f":   "main.f",
-		"_Zbroken": "_Zbroken",
-	} {
-		number := b.Linked(system, "", 0)
-		names := read(t, clone(b)).Names(Frame{Function: number})
-		assert.Equal(t, want, string(names.Name))
-		assert.Equal(t, system, string(names.SystemName))
-	}
-	number := b.Linked("_Zbroken2", "readable", 0)
-	assert.Equal(t, "readable", string(read(t, b).Names(Frame{Function: number}).Name))
-}
-
-// clone returns a builder that can be written without an end of the other one.
-func clone(b *Builder) *Builder {
-	c := *b
-	return &c
-}
-
 // TestFlatten compares spans with what each address has, span by span.
 func TestFlatten(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))

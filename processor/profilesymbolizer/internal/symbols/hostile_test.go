@@ -83,6 +83,19 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
+// A text of more than 64 KiB is no name. The demangler would end the process by a stack that is too large.
+func TestLongNames(t *testing.T) {
+	files := elftest.Hostile()
+	out := must.Get(os.Create(filepath.Join(t.TempDir(), "index")))(t)
+	defer out.Close()
+	for _, name := range []string{"a long name in its entry", "a long linkage name"} {
+		result, err := hostileBuild(t, files[name], out)
+		require.NoError(t, err, name)
+		assert.Equal(t, index.QualityNone, result.Quality, name)
+		assert.Zero(t, result.Debug, name)
+	}
+}
+
 // FuzzBuild reads damaged files. Run it with: go test -run '^$' -fuzz FuzzBuild ./internal/symbols.
 func FuzzBuild(f *testing.F) {
 	for _, data := range elftest.Hostile() {
