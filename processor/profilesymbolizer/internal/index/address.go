@@ -25,7 +25,7 @@ func (t *Table) Address(m Mapping, address uint64) uint64 {
 		}
 	}
 	// A file of debug information that objcopy made says nothing of the place of the code in the binary. Code is mapped from its first
-	// page on, and as a whole: the size says which segment it is.
+	// page on, and as a whole: the size says which segment it is. Of a part, nothing says which one it is: no name is better than a wrong one.
 	size := m.Limit - m.Start
 	for _, s := range unplaced {
 		first := s.Address - s.Address%pageSize
@@ -49,9 +49,6 @@ func (t *Table) addressInFile(m Mapping, address uint64) uint64 {
 		if offset >= s.Offset && offset-s.Offset < s.FileSize {
 			return offset - s.Offset + s.Address
 		}
-	}
-	if len(t.segments) == 1 && t.segments[0].FileSize == 0 {
-		return address - m.Start + t.segments[0].Address&^(pageSize-1)
 	}
 	return address
 }
