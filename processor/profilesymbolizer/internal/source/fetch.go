@@ -4,7 +4,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +15,6 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/symbols"
 )
-
-// ErrTooLarge says that a binary exceeds a limit.
-var ErrTooLarge = errors.New("the binary is too large")
-
-// ErrBusy says that others use the memory that the index of a binary needs.
-var ErrBusy = errors.New("there is no memory for the index now")
-
-// errUnusable says that a file will be as unusable the next time.
-var errUnusable = errors.New("cannot make an index of the file")
-
-var errRenewed = errors.New("a new file came meanwhile")
-
-var errNoSymbols = errors.New("the binary has no symbols")
 
 // cacheName is the name of the cache among the sources.
 const cacheName = "cache"
@@ -81,65 +67,62 @@ func (c *candidate) discard() {
 }
 
 // keepBetter replaces the candidate by another one, if that is better, and discards the worse one.
-func (c *candidate) keepBetter(other candidate) (replaced bool) {
-	if replaced = other.quality > c.quality; replaced {
+func (c *candidate) keepBetter(other candidate) {
+	if other.quality > c.quality {
 		*c, other = other, *c
 	}
 	other.discard()
-	return replaced
 }
 
 // search makes the index of a binary. It asks one source after the other until one has lines, and returns the best. The error is that of
 // a source that can have a better file later, or says why there is none.
-func (s *Store) search(ctx context.Context, b Binary) (best candidate, err error) {
-	none := ErrNotFound
-	var failure error
+func (s *Store) search(ctx context.Context, b Binary) (best candidate, failure error) {
+	failure = ErrNotFound
 	for _, source := range s.set.Sources {
 		found, err := s.ask(ctx, source, b)
-		switch {
-		case best.keepBetter(found):
-			s.set.Fetched(source.name(), Found, nil)
-		case errors.Is(err, ErrNotFound):
-			s.set.Fetched(source.name(), Missing, nil)
-		case errors.Is(err, errNoSymbols):
-			s.set.Fetched(source.name(), NoSymbols, nil)
-			none = errNoSymbols
-		case err != nil:
-			s.set.Fetched(source.name(), Failed, err)
-			failure = cmp.Or(failure, err)
-		}
-		if best.quality == index.QualityLines {
+		s.fetched(source, found, err)
+		failure = graver(failure, err)
+		if best.keepBetter(found); best.quality == index.QualityLines {
 			return best, nil
 		}
 	}
-	if best.file != nil || failure != nil {
-		return best, failure
+	if best.file != nil && weight(failure) <= weight(errNoSymbols) {
+		failure = nil
 	}
-	return best, none
+	return best, failure
 }
 
-// ask returns the best index of the files of one source.
+// fetched reports what a source has.
+func (s *Store) fetched(source Source, found candidate, err error) {
+	switch result := resultOf(err); {
+	case found.file != nil:
+		s.set.Fetched(source.name(), Found, err)
+	case result == Failed:
+		s.set.Fetched(source.name(), Failed, err)
+	default:
+		s.set.Fetched(source.name(), result, nil)
+	}
+}
+
+// ask returns the best index of the files of one source. With an error, a file can be better later.
 func (s *Store) ask(ctx context.Context, source Source, b Binary) (best candidate, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.set.FetchTimeout)
 	defer cancel()
 	var failure error
 	err = source.find(ctx, b, func(file *os.File, added ...elffile.Section) bool {
 		made, err := s.index(ctx, b, file, added)
-		failure = cmp.Or(err, failure)
+		failure = graver(failure, err)
 		best.keepBetter(made)
 		return best.quality < index.QualityLines
 	})
+	err = graver(err, failure)
 	switch {
-	case best.file != nil:
+	case best.quality == index.QualityLines, best.file != nil && lasts(err):
 		return best, nil
-	case err != nil:
-		return best, err
-	case errors.Is(failure, errOther):
+	case errors.Is(err, errOther):
 		return best, ErrNotFound
-	case failure != nil:
-		return best, failure
 	}
-	return best, errNoSymbols
+	return best, err
 }
 
 // index makes the index of a file, if it is the binary. Without enough memory for all, the names of functions are better than nothing.
@@ -157,7 +140,7 @@ func (s *Store) index(ctx context.Context, b Binary, file *os.File, added []elff
 	if !errors.Is(err, ErrTooLarge) {
 		return made, err
 	}
-	if made, symbolsErr := s.build(ctx, b, io.NewSectionReader(file, 0, info.Size()), added, true); symbolsErr == nil && made.file != nil {
+	if made, symbolsErr := s.build(ctx, b, io.NewSectionReader(file, 0, info.Size()), added, true); symbolsErr == nil {
 		return made, nil
 	}
 	return candidate{}, err
@@ -187,11 +170,13 @@ func (s *Store) build(ctx context.Context, b Binary, file *io.SectionReader, add
 	begin := time.Now()
 	result, err := symbols.Build(elf, made.file, memory)
 	s.set.Indexed(time.Since(begin), result.Debug)
-	if made.quality = result.Quality; err != nil || made.quality == index.QualityNone {
+	switch made.quality = result.Quality; {
+	case err != nil:
 		made.discard()
-	}
-	if err != nil {
 		return made, fmt.Errorf("%w: %w", errUnusable, err)
+	case made.quality == index.QualityNone:
+		made.discard()
+		return made, errNoSymbols
 	}
 	return made, nil
 }
