@@ -4,6 +4,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (s *Store) get(ctx context.Context, b Binary) (*Handle, error) {
 	}
 	if err != nil { // A source can have a better file. This one is for the time until it is asked again.
 		handle, openErr := open(best.file.Name())
-		return handle, errors.Join(err, openErr)
+		return handle, cmp.Or(openErr, err)
 	}
 	if err := s.cache.store(b, best.file); err != nil {
 		return nil, err

@@ -6,9 +6,12 @@ package source
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,4 +83,52 @@ func TestFoundTwice(t *testing.T) {
 	name, _ := get(t, newStore(t, set), a)
 	assert.Equal(t, "a", name)
 	assert.Equal(t, map[string]int{"cache missing": 1, "directories found": 1, "uploads found": 1}, report.counts())
+}
+
+// What is found beside a file that is unusable for good is not looked for again soon.
+func TestBesideUnusable(t *testing.T) {
+	directories, a := directoryOfA(t)
+	unusable := Directories{t.TempDir()}
+	write(t, filepath.Join(unusable[0], debugPath), append(elftest.WithSymbols(idA, "large"), make([]byte, 2<<20)...))
+	set := settings(t.TempDir(), unusable, directories)
+	set.FailedFor = time.Nanosecond
+	s := newStore(t, set)
+	name, _ := get(t, s, a)
+	assert.Equal(t, "a", name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	assert.Greater(t, time.Until(s.entries[a.identity()].Value.(*entry).until), set.MissingFor/2)
+}
+
+// An index serves while a better one is looked for, and if there is none.
+func TestServesMeanwhile(t *testing.T) {
+	for _, want := range []string{"better", "a"} {
+		directories, a := directoryOfA(t)
+		write(t, filepath.Join(directories[0], debugPath), elftest.WithSymbols(idA, "better"))
+		answer := make(chan struct{})
+		set := settings(t.TempDir(), &late{Directories: directories, before: func(question int64) {
+			if question == 2 {
+				<-answer
+			}
+		}})
+		set.FailedFor = time.Nanosecond
+		set.Memory = busyOnce(ErrBusy)
+		s := newStore(t, set)
+		release := sync.OnceFunc(func() { close(answer) })
+		t.Cleanup(release)
+		name, result := get(t, s, a) // It asks again at once.
+		require.Equal(t, Found, result)
+		require.Equal(t, "a", name)
+		handle, _, done := s.Acquire(a)
+		require.NotNil(t, handle)
+		handle.Release()
+		if want == "a" {
+			require.NoError(t, os.RemoveAll(directories[0]))
+		}
+		release()
+		<-done
+		name, result = get(t, s, a)
+		assert.Equal(t, Found, result)
+		assert.Equal(t, want, name)
+	}
 }

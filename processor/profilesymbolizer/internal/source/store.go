@@ -6,7 +6,6 @@ package source
 import (
 	"container/list"
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -29,8 +28,8 @@ type Settings struct {
 	FetchTimeout time.Duration
 	// Fetches is how many binaries are fetched at a time.
 	Fetches int
-	// MissingFor is how long a binary that no source has, or whose file is unusable, is not looked for. FailedFor is that for one whose
-	// sources failed, or for which there was no memory.
+	// MissingFor is how long a binary that no source has, or one of whose files is unusable, is not looked for. FailedFor is that for one of
+	// whose sources failed, or for which there was no memory.
 	MissingFor, FailedFor time.Duration
 	// Memory returns a meter for the work on one binary, and what releases its memory.
 	Memory func(ctx context.Context) (work *meter.Meter, release func())
@@ -76,14 +75,14 @@ type Store struct {
 	used list.List
 }
 
-// entry is a binary. The lock of the store guards its fields, except done.
+// entry is a binary. The lock of the store guards its fields. One in the queue keeps its binary, which a worker reads.
 type entry struct {
 	binary Binary
 	result Result
 	handle *Handle
-	// until is when a binary that is missing, or one of whose sources failed, is looked for again.
+	// until is when a binary that is missing, or one of whose sources failed, is looked for again. It is zero while that is being done.
 	until time.Time
-	// done is closed when it is not pending any more.
+	// done is closed when the result is there.
 	done chan struct{}
 }
 
@@ -116,7 +115,7 @@ func (s *Store) Acquire(b Binary) (*Handle, Result, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	element := s.entries[b.identity()]
-	if element != nil && s.expired(element.Value.(*entry)) {
+	if element != nil && element.Value.(*entry).expired() && !s.again(element.Value.(*entry), b) {
 		s.remove(element)
 		element = nil
 	}
@@ -148,14 +147,23 @@ func (s *Store) Renew(id string) {
 }
 
 // expired reports whether a binary is to be looked for again.
-func (s *Store) expired(e *entry) bool {
-	switch e.result {
-	case Found:
-		return e.handle.broken.Load() || !e.until.IsZero() && time.Now().After(e.until)
-	case Pending:
+func (e *entry) expired() bool {
+	return e.handle != nil && e.handle.broken.Load() || !e.until.IsZero() && time.Now().After(e.until)
+}
+
+// again queues an expired entry whose index serves meanwhile, and reports whether it has one. If the queue is full, a later call does it.
+func (s *Store) again(e *entry, b Binary) bool {
+	if e.handle == nil || e.handle.broken.Load() {
 		return false
 	}
-	return time.Now().After(e.until)
+	e.binary = b
+	select {
+	case s.queue <- e:
+		e.until, e.done = time.Time{}, make(chan struct{})
+	default:
+		e.binary = b.identity()
+	}
+	return true
 }
 
 // add adds an entry, and queues it. It returns nil if the queue is full.
@@ -199,29 +207,25 @@ func (s *Store) work(ctx context.Context) {
 	}
 }
 
-// finish notes the result of a pending entry.
+// finish notes the result of an entry that was looked for. An earlier index stays if there is no new one.
 func (s *Store) finish(e *entry, handle *Handle, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.binary = e.binary.identity() // The path is not needed any more.
+	if element := s.entries[e.binary]; handle != nil && element != nil && element.Value == e {
+		e.handle, handle = handle, e.handle
+	}
+	if handle != nil { // The earlier one, or the entry was forgotten meanwhile.
+		handle.Release()
+	}
+	if e.result = resultOf(err); e.handle != nil {
+		e.result = Found
+	}
 	switch {
-	case handle != nil:
-		if e.result = Found; err != nil {
-			e.until = time.Now().Add(s.set.FailedFor)
-		}
-		if element := s.entries[e.binary.identity()]; element != nil && element.Value == e {
-			e.handle = handle
-		} else { // The entry was forgotten while it was pending.
-			handle.Release()
-		}
-	case errors.Is(err, ErrNotFound):
-		e.result, e.until = Missing, time.Now().Add(s.set.MissingFor)
-	case errors.Is(err, errNoSymbols):
-		e.result, e.until = NoSymbols, time.Now().Add(s.set.MissingFor)
-	case errors.Is(err, errUnusable) && !errors.Is(err, ErrBusy):
-		e.result, e.until = Failed, time.Now().Add(s.set.MissingFor)
-	default:
-		e.result, e.until = Failed, time.Now().Add(s.set.FailedFor)
+	case lasts(err) && err != nil:
+		e.until = time.Now().Add(s.set.MissingFor)
+	case err != nil:
+		e.until = time.Now().Add(s.set.FailedFor)
 	}
 	close(e.done)
 }

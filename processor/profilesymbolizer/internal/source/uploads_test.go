@@ -93,17 +93,15 @@ func TestUploadReplaces(t *testing.T) {
 	assert.Equal(t, "second", name)
 }
 
-// late is a source whose first answer comes after a new file of the binary.
+// late is a source that tells the number of the question before its answer.
 type late struct {
 	Directories
-	store *Store
-	asked atomic.Int64
+	before func(question int64)
+	asked  atomic.Int64
 }
 
 func (l *late) find(ctx context.Context, b Binary, use func(*os.File, ...elffile.Section) bool) error {
-	if l.asked.Add(1) == 1 {
-		l.store.Renew(b.ID)
-	}
+	l.before(l.asked.Add(1))
 	return l.Directories.find(ctx, b, use)
 }
 
@@ -112,7 +110,11 @@ func TestUploadWhileSearching(t *testing.T) {
 	directories, a := directoryOfA(t)
 	source := &late{Directories: directories}
 	s := newStore(t, settings(t.TempDir(), source))
-	source.store = s
+	source.before = func(question int64) {
+		if question == 1 {
+			s.Renew(idA)
+		}
+	}
 	get(t, s, a)
 	name, _ := get(t, s, a)
 	assert.Equal(t, "a", name)
