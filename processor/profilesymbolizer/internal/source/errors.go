@@ -14,7 +14,7 @@ var ErrBusy = errors.New("there is no memory for the index now")
 // errUnusable says that a file will be as unusable the next time.
 var errUnusable = errors.New("cannot make an index of the file")
 
-var errRenewed = errors.New("a new file came meanwhile")
+var errForgotten = errors.New("the binary was forgotten meanwhile")
 
 var errNoSymbols = errors.New("the binary has no symbols")
 

@@ -20,9 +20,9 @@ import (
 // cacheName is the name of the cache among the sources.
 const cacheName = "cache"
 
-// get returns the index of a binary: that in the cache, or a new one. With an error, it is one that is not to be kept.
-func (s *Store) get(ctx context.Context, b Binary) (*Handle, error) {
-	handle, err := s.cache.load(b)
+// get returns the index of an entry: that in the cache, or a new one. With an error, it is one that is not to be kept.
+func (s *Store) get(ctx context.Context, e *entry) (*Handle, error) {
+	handle, err := s.cache.load(e.binary)
 	switch {
 	case err == nil:
 		s.set.Fetched(cacheName, Found, nil)
@@ -32,23 +32,19 @@ func (s *Store) get(ctx context.Context, b Binary) (*Handle, error) {
 	default:
 		s.set.Fetched(cacheName, Failed, err)
 	}
-	before := s.renewals.Load()
-	best, err := s.search(ctx, b)
+	best, err := s.search(ctx, e.binary)
 	if best.file == nil {
 		return nil, err
 	}
 	defer best.discard()
-	if err == nil && s.renewals.Load() != before {
-		err = errRenewed
-	}
 	if err != nil { // A source can have a better file. This one is for the time until it is asked again.
 		handle, openErr := open(best.file.Name())
 		return handle, cmp.Or(openErr, err)
 	}
-	if err := s.cache.store(b, best.file); err != nil {
+	if err := s.keep(e, best.file); err != nil {
 		return nil, err
 	}
-	handle, err = s.cache.load(b)
+	handle, err = s.cache.load(e.binary)
 	s.set.Cached(s.cache.evict())
 	return handle, err
 }

@@ -132,3 +132,14 @@ func TestServesMeanwhile(t *testing.T) {
 		assert.Equal(t, want, name)
 	}
 }
+
+// A new file of one binary does not keep the index of another one from being kept.
+func TestUploadOfAnother(t *testing.T) {
+	directories, a := directoryOfA(t)
+	source := &late{Directories: directories}
+	s := newStore(t, settings(t.TempDir(), source))
+	source.before = func(int64) { s.Renew(idB) }
+	name, _ := get(t, s, a)
+	assert.Equal(t, "a", name)
+	assert.FileExists(t, s.cache.path(a))
+}

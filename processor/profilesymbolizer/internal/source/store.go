@@ -8,7 +8,6 @@ import (
 	"context"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -66,8 +65,6 @@ type Store struct {
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	queue   chan *entry
-	// renewals are those that Renew has begun: what is being looked for meanwhile is not kept.
-	renewals atomic.Int64
 
 	mu      sync.Mutex
 	entries map[Binary]*list.Element // by identity
@@ -134,16 +131,31 @@ func (s *Store) Acquire(b Binary) (*Handle, Result, <-chan struct{}) {
 
 // Renew lets the binary with a build id be looked for again: there is a new file of it.
 func (s *Store) Renew(id string) {
-	s.renewals.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, kind := range []Kind{GNU, HTLHash} {
 		b := Binary{Kind: kind, ID: id}
 		_ = os.Remove(s.cache.path(b))
-		s.mu.Lock()
 		if element := s.entries[b]; element != nil {
 			s.remove(element)
 		}
-		s.mu.Unlock()
 	}
+}
+
+// known reports whether an entry was not forgotten. The lock is held.
+func (s *Store) known(e *entry) bool {
+	element := s.entries[e.binary.identity()]
+	return element != nil && element.Value == e
+}
+
+// keep stores the index of an entry, unless that was forgotten while it was made: a new file can be a better one.
+func (s *Store) keep(e *entry, file *os.File) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known(e) {
+		return errForgotten
+	}
+	return s.cache.store(e.binary, file)
 }
 
 // expired reports whether a binary is to be looked for again.
@@ -201,7 +213,7 @@ func (s *Store) work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case e := <-s.queue:
-			handle, err := s.get(ctx, e.binary)
+			handle, err := s.get(ctx, e)
 			s.finish(e, handle, err)
 		}
 	}
@@ -212,7 +224,7 @@ func (s *Store) finish(e *entry, handle *Handle, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.binary = e.binary.identity() // The path is not needed any more.
-	if element := s.entries[e.binary]; handle != nil && element != nil && element.Value == e {
+	if handle != nil && s.known(e) {
 		e.handle, handle = handle, e.handle
 	}
 	if handle != nil { // The earlier one, or the entry was forgotten meanwhile.
