@@ -5,6 +5,7 @@ package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/pr
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -124,8 +125,11 @@ func (m *message) lookUpIn(table *index.Table, mapping *mapping) error {
 	for i := range mapping.locations {
 		u := &mapping.locations[i]
 		begin := len(m.frames)
-		address := m.dictionary.LocationTable().At(int(u.location)).Address()
-		m.frames = table.Lookup(m.frames, table.Address(mapping.Mapping, address))
+		location := m.dictionary.LocationTable().At(int(u.location))
+		m.frames = table.Lookup(m.frames, table.Address(mapping.Mapping, location.Address()))
+		if location.Lines().Len() > 0 && !slices.ContainsFunc(m.frames[begin:], func(f index.Frame) bool { return f.Line > 0 }) {
+			m.frames = m.frames[:begin] // What the location has can be more than a name.
+		}
 		u.begin, u.end = int32(begin), int32(len(m.frames))
 		if err := m.memory.Use(int64(len(m.frames)-begin) * frameBytes); err != nil {
 			return err

@@ -202,35 +202,6 @@ func TestNeverWaits(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// Locations with lines are left alone, or named anew with replace_lines. Then is_folded, which was said of the old lines, is gone.
-func TestReplaceLines(t *testing.T) {
-	c, cfg := programInDirectory(t)
-	for _, replace := range []bool{false, true} {
-		cfg.ReplaceLines = replace
-		s, sink := symbolizerOf(t, nil, cfg)
-		pd := messageOf(c)
-		d := pd.Dictionary()
-		d.StringTable().Append("old", "pprof.location.is_folded")
-		d.FunctionTable().AppendEmpty().SetNameStrindex(5)
-		folded := d.AttributeTable().AppendEmpty()
-		folded.SetKeyStrindex(6)
-		folded.Value().SetBool(true)
-		l := d.LocationTable().At(1)
-		l.Lines().AppendEmpty().SetFunctionIndex(1)
-		l.AttributeIndices().Append(2)
-		require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
-		got := last(sink).Dictionary()
-		names := namesIn(last(sink))
-		if replace {
-			assert.Equal(t, "outer", names[len(names)-1])
-			assert.Zero(t, got.LocationTable().At(1).AttributeIndices().Len())
-		} else {
-			assert.Equal(t, []string{"old"}, names)
-			assert.Equal(t, 1, got.LocationTable().At(1).AttributeIndices().Len())
-		}
-	}
-}
-
 // What does not fit into the memory budget goes on without names.
 func TestMemory(t *testing.T) {
 	c, cfg := programInDirectory(t)
