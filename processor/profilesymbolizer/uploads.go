@@ -44,6 +44,9 @@ func (s *symbolizer) receiveUploads(ctx context.Context, host component.Host) (e
 	if config.MaxRequestBodySize == 0 {
 		config.MaxRequestBodySize = s.cfg.MaxFileSize + s.cfg.MaxFileSize/8 + 1<<20 // Messages of gRPC have headers.
 	}
+	if config.WriteTimeout > 0 { // It begins when the upload does.
+		config.WriteTimeout = max(config.WriteTimeout, config.ReadTimeout+time.Minute)
+	}
 	handler := upload.Handler(s.uploads.files, stallTimeout, config.ReadTimeout, s.telemetry.uploaded)
 	if s.uploads.server, err = connections.ServeGRPC(ctx, host, s.set, &config, handler); err != nil {
 		return errors.Join(fmt.Errorf("cannot serve uploads: %w", err), s.Shutdown(ctx))

@@ -117,6 +117,21 @@ func TestUploads(t *testing.T) {
 	assert.Contains(t, namesIn(last(sink)), "outer")
 }
 
+// An upload ends after read_timeout, not after a write_timeout that is shorter.
+func TestUploadAfterWriteTimeout(t *testing.T) {
+	cfg, url := configWithUploads(t, t.TempDir())
+	cfg.Uploads.Get().HTTP.WriteTimeout = time.Millisecond
+	symbolizerOf(t, nil, cfg)
+	body, w := io.Pipe()
+	go func() {
+		_, _ = w.Write(make([]byte, 1<<16)) // More than buffers: the server has the header.
+		time.Sleep(20 * time.Millisecond)
+		_ = w.Close()
+	}()
+	status, _ := post(t, url, buildID, body)
+	require.Equal(t, http.StatusBadRequest, status)
+}
+
 // A request waits for nothing when the processor stops, and leaves nothing behind.
 func TestUploadAtShutdown(t *testing.T) {
 	cfg, url := configWithUploads(t, "")
