@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
@@ -38,7 +39,7 @@ func (d *Debuginfod) find(ctx context.Context, b Binary, use func(*os.File, ...e
 		return ErrNotFound
 	}
 	if err := d.breaker.allow(); err != nil {
-		return fmt.Errorf("%s: %w", d.URL, err)
+		return err
 	}
 	missing := 0
 	var refused error
@@ -92,14 +93,14 @@ const headBytes = 8 << 10
 
 // fetch writes what the server has, and returns its size. If that is above most, it writes the beginning at least.
 func (d *Debuginfod) fetch(ctx context.Context, b Binary, artifact string, w io.Writer, most int64) (size int64, err error) {
-	url := strings.TrimSuffix(d.URL, "/") + "/buildid/" + b.ID + "/" + artifact
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(d.URL, "/")+"/buildid/"+b.ID+"/"+artifact, http.NoBody)
 	if err != nil {
-		return 0, err
+		return 0, httpclient.WithoutURL(err)
 	}
+	where := request.URL.Host + request.URL.Path // Errors reach the log. A URL can have a password.
 	response, err := d.Client.Do(request)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s: %w", where, httpclient.WithoutURL(err))
 	}
 	defer response.Body.Close()
 	limit := most + 1
@@ -107,18 +108,18 @@ func (d *Debuginfod) fetch(ctx context.Context, b Binary, artifact string, w io.
 	case response.StatusCode == http.StatusNotFound:
 		return 0, ErrNotFound
 	case response.StatusCode != http.StatusOK:
-		return 0, fmt.Errorf("%s: status %d", url, response.StatusCode)
+		return 0, fmt.Errorf("%s: status %d", where, response.StatusCode)
 	case response.ContentLength > most:
 		limit = headBytes
 	}
 	size, err = io.Copy(w, io.LimitReader(response.Body, limit))
 	switch {
 	case err != nil:
-		return size, fmt.Errorf("%s: %w", url, err)
+		return size, fmt.Errorf("%s: %w", where, err)
 	case response.ContentLength > most:
-		return size, fmt.Errorf("%s: %w: %w: %d bytes, at most %d are allowed", url, errUnusable, ErrTooLarge, response.ContentLength, most)
+		return size, fmt.Errorf("%s: %w: %w: %d bytes, at most %d are allowed", where, errUnusable, ErrTooLarge, response.ContentLength, most)
 	case size > most:
-		return size, fmt.Errorf("%s: %w: %w: more than %d bytes", url, errUnusable, ErrTooLarge, most)
+		return size, fmt.Errorf("%s: %w: %w: more than %d bytes", where, errUnusable, ErrTooLarge, most)
 	}
 	return size, nil
 }

@@ -8,6 +8,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -157,5 +158,27 @@ func TestRemoveSections(t *testing.T) {
 			h.Ident = [16]byte{}
 			assert.Equal(t, &elf.Header64{Type: 3, Entry: 1, Phoff: 2, Flags: 4, Ehsize: 5, Phentsize: 6, Phnum: 7, Shentsize: 8}, h)
 		}
+	}
+}
+
+// What is logged of a server that fails has no password, and no line for each binary that it is not asked for.
+func TestErrorsOfDebuginfod(t *testing.T) {
+	failing := func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }
+	endless := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 2<<20)) }
+	dropping := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	for _, handler := range []http.HandlerFunc{failing, endless, dropping} {
+		server := debuginfod(t, handler)
+		server.URL = strings.Replace(server.URL, "//", "//name:secret@", 1)
+		set := settings(t.TempDir(), server)
+		report := reportOf(&set)
+		s := newStore(t, set)
+		for i := range 2 * failuresToOpen {
+			get(t, s, Binary{Kind: GNU, ID: fmt.Sprintf("%02x", i) + idA[2:]})
+		}
+		err := errors.Join(report.errs...)
+		require.ErrorContains(t, err, strings.TrimPrefix(server.URL, "http://name:secret@"))
+		assert.NotContains(t, err.Error(), "secret")
+		assert.NotErrorIs(t, err, errBreaker)
+		assert.Equal(t, 2*failuresToOpen, report.counts()["debuginfod failed"])
 	}
 }

@@ -94,7 +94,7 @@ func (s *Store) fetched(source Source, found candidate, err error) {
 	switch result := resultOf(err); {
 	case found.file != nil:
 		s.set.Fetched(source.name(), Found, err)
-	case result == Failed:
+	case result == Failed && !errors.Is(err, errBreaker): // The failures before have their lines, each binary needs none.
 		s.set.Fetched(source.name(), Failed, err)
 	default:
 		s.set.Fetched(source.name(), result, nil)
