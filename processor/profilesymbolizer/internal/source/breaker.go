@@ -16,23 +16,30 @@ const (
 	breakerPause   = time.Minute
 )
 
-// breaker stops requests to a server that fails. After a pause, one request tries it.
+// breaker stops requests to a server that fails. After a pause, one search at a time tries it.
 type breaker struct {
 	mu       sync.Mutex
 	failures int
 	until    time.Time
+	trying   bool
 }
 
-func (b *breaker) allow() error {
+// allow returns what is to be called when the search ends.
+func (b *breaker) allow() (end func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now := time.Now(); b.failures >= failuresToOpen {
-		if now.Before(b.until) {
-			return errBreaker
-		}
-		b.until = now.Add(breakerPause)
+	if b.failures < failuresToOpen {
+		return func() {}, nil
 	}
-	return nil
+	if b.trying || time.Now().Before(b.until) {
+		return nil, errBreaker
+	}
+	b.trying = true
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.trying = false
+	}, nil
 }
 
 func (b *breaker) failed() {

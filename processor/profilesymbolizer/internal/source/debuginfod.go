@@ -38,9 +38,11 @@ func (d *Debuginfod) find(ctx context.Context, b Binary, use func(*os.File, ...e
 	if b.Kind != GNU {
 		return ErrNotFound
 	}
-	if err := d.breaker.allow(); err != nil {
+	end, err := d.breaker.allow()
+	if err != nil {
 		return err
 	}
+	defer end()
 	missing := 0
 	var refused error
 	for _, artifact := range []string{"debuginfo", "executable"} {
@@ -67,8 +69,8 @@ func (d *Debuginfod) find(ctx context.Context, b Binary, use func(*os.File, ...e
 			return refused
 		}
 	}
+	d.breaker.succeeded() // It has answered.
 	if missing == 2 {
-		d.breaker.succeeded()
 		return ErrNotFound
 	}
 	return refused

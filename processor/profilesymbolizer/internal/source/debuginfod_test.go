@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -181,4 +182,35 @@ func TestErrorsOfDebuginfod(t *testing.T) {
 		assert.NotErrorIs(t, err, errBreaker)
 		assert.Equal(t, 2*failuresToOpen, report.counts()["debuginfod failed"])
 	}
+}
+
+// After the pause of a server that failed, one request tries it, however long that takes.
+func TestBreakerTriesOnce(t *testing.T) {
+	var asked atomic.Int64
+	begun, release := make(chan struct{}), make(chan struct{})
+	server := debuginfod(t, func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
+			close(begun)
+			<-release
+		}
+		http.Error(w, "no", http.StatusBadGateway)
+	})
+	server.breaker.failures = failuresToOpen
+	pauseEnds := func() {
+		server.breaker.mu.Lock()
+		defer server.breaker.mu.Unlock()
+		server.breaker.until = time.Time{}
+	}
+	find := func() error { return server.find(t.Context(), Binary{Kind: GNU, ID: idA}, nil) }
+	first := make(chan error)
+	go func() { first <- find() }()
+	<-begun
+	pauseEnds()
+	second := find()
+	close(release)
+	require.ErrorContains(t, <-first, "status 502")
+	require.ErrorIs(t, second, errBreaker)
+	require.ErrorIs(t, find(), errBreaker, "another pause")
+	pauseEnds()
+	require.ErrorContains(t, find(), "status 502")
 }
