@@ -6,12 +6,15 @@ package source
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/index"
 )
 
 // cacheVersion is part of the path of an index: another version of this program reads its own.
@@ -37,7 +40,7 @@ func (c *cache) load(b Binary) (*Handle, error) {
 	name := c.path(b)
 	handle, err := open(name)
 	if err != nil {
-		if !os.IsNotExist(err) {
+		if errors.Is(err, index.ErrInvalid) {
 			_ = os.Remove(name)
 		}
 		return nil, err

@@ -3,7 +3,11 @@
 
 package source
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
 
 // ErrTooLarge says that a binary exceeds a limit.
 var ErrTooLarge = errors.New("the binary is too large")
@@ -17,6 +21,14 @@ var errUnusable = errors.New("cannot make an index of the file")
 var errForgotten = errors.New("the binary was forgotten meanwhile")
 
 var errNoSymbols = errors.New("the binary has no symbols")
+
+// unusable marks the error of a file as one of its content, unless the system cannot read it, or cannot write its index.
+func unusable(err error) error {
+	if _, ofSystem := errors.AsType[*fs.PathError](err); ofSystem {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnusable, err)
+}
 
 // weight orders the results of files and sources: of several, the heaviest one says what a later search can find.
 func weight(err error) int {

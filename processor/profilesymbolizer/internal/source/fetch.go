@@ -149,10 +149,10 @@ func (s *Store) build(ctx context.Context, b Binary, file *io.SectionReader, add
 	defer release()
 	elf, err := elffile.Open(file, file.Size(), memory)
 	if err != nil {
-		return made, fmt.Errorf("%w: %w", errUnusable, err)
+		return made, unusable(err)
 	}
 	if err := check(b, elf, file, file.Size()); err != nil {
-		return made, fmt.Errorf("%w: %w", errUnusable, err)
+		return made, unusable(err)
 	}
 	elf.Sections = append(elf.Sections, added...)
 	for i := range elf.Sections {
@@ -170,7 +170,7 @@ func (s *Store) build(ctx context.Context, b Binary, file *io.SectionReader, add
 	switch made.quality = result.Quality; {
 	case err != nil:
 		made.discard()
-		return made, fmt.Errorf("%w: %w", errUnusable, err)
+		return made, unusable(err)
 	case made.quality == index.QualityNone:
 		made.discard()
 		return made, errNoSymbols
