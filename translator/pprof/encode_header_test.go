@@ -183,7 +183,7 @@ func TestProfileType(t *testing.T) {
 
 // TestPreferOriginalPayload: the original payload is returned if the option is set and the profile has a pprof.
 func TestPreferOriginalPayload(t *testing.T) {
-	original := newPayload("original/1").code().sample([]uint32{1}, []int64{7}).bytes()
+	original := newPayload("original/1").code().sample([]uint32{1}, []int64{7}).sample([]uint32{1}, []int64{8}).bytes()
 	build := func(format string, payloads ...[]byte) encoded {
 		m := newMessage()
 		first, second := m.profile("a/1"), m.profile("b/2")

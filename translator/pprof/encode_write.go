@@ -32,12 +32,10 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 		payload.Positions = append(payload.Positions, p.position)
 		payload.OTLPSamples += p.source.Samples().Len()
 	}
-	payload.Samples = t.joining.rows.Len()
-	types, found, err := t.original(g)
-	payload.SampleTypes = types
+	found, err := t.original(g, &payload)
 	t.needed = len(t.out)
 	if err == nil && !found {
-		payload.SampleTypes = t.sampleTypes(g)
+		payload.Samples, payload.SampleTypes = t.joining.rows.Len(), t.sampleTypes(g)
 		payload.Lost.Timestamps = t.joining.lostTimestamps
 		payload.Lost.Attributes, err = t.write(g, resource, scope)
 	}
@@ -152,16 +150,15 @@ func (t *encoding) profileType(g *group) string {
 	return t.dict.StringAt(g.profiles[0].sampleType.name)
 }
 
-// original writes the original payload of the group to t.out, if the option is set and the payload is a pprof. It returns the sample
-// types of the payload.
-func (t *encoding) original(g *group) (types []SampleType, found bool, err error) {
+// original writes the original payload of the group to t.out, and describes it, if the option is set and the payload is a pprof.
+func (t *encoding) original(g *group, described *Payload) (found bool, err error) {
 	if !t.opts.PreferOriginalPayload || t.unused > t.opts.PprofBytes || !g.hasOnePayload() {
-		return nil, false, nil
+		return false, nil
 	}
 	payload := g.profiles[0].source.OriginalPayload()
 	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written-t.trial)
 	if err := t.outReused.growTo(&t.memory, payload.Len()); err != nil {
-		return nil, false, err
+		return false, err
 	}
 	largest := 0
 	t.out, largest, err = inflate.Append(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
@@ -169,15 +166,15 @@ func (t *encoding) original(g *group) (types []SampleType, found bool, err error
 		err = t.outReused.growTo(&t.memory, payload.Len()+cap(t.out))
 	}
 	if err == nil {
-		types, found = typesOf(t.out, &t.memory.Meter)
+		found = described.describe(t.out, &t.memory.Meter)
 	}
 	if !found {
 		t.unused += largest // Above the limit, profiles are encoded without looking at it.
 	}
 	if t.memory.Err() != nil {
-		return nil, false, t.memory.grow(0)
+		return false, t.memory.grow(0)
 	}
-	return types, found, nil
+	return found, nil
 }
 
 // hasOnePayload reports whether all profiles of a group have the same pprof as their payload. Captures without a time can be in one group,
@@ -192,18 +189,19 @@ func (g *group) hasOnePayload() bool {
 	return first.Len() > 0
 }
 
-// typesOf returns the sample types of a payload, and whether it is a pprof by its content.
-func typesOf(raw []byte, work *meter.Meter) (types []SampleType, isPprof bool) {
+// describe sets the number and types of the samples of an original payload. It reports whether that is a pprof by its content.
+func (p *Payload) describe(raw []byte, work *meter.Meter) (isPprof bool) {
 	var wire pprofwire.Profile
 	limits := DefaultLimits().wire()
 	limits.Memory = work
 	if wire.Read(raw, limits) != nil {
-		return nil, false
+		return false
 	}
 	for _, t := range wire.SampleTypes {
-		types = append(types, SampleType{string(wire.String(t.Type)), string(wire.String(t.Unit))})
+		p.SampleTypes = append(p.SampleTypes, SampleType{string(wire.String(t.Type)), string(wire.String(t.Unit))})
 	}
-	return types, true
+	p.Samples = len(wire.Samples)
+	return true
 }
 
 // sampleTypeOrder maps each sample type of the pprof to a profile of the group. The attribute of the scope determines the
