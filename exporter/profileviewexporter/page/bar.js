@@ -6,8 +6,9 @@
 import { download, labelNames, labelValues } from './api.js'
 import { byId, combobox, element } from './dom.js'
 import { clock, local, typeName } from './format.js'
-import { completing, split } from './selectors.js'
+import { completing, isReadable } from './selectors.js'
 import { best } from './services.js'
+import { ago } from './state.js'
 
 const formats = { pprof: 'pprof', collapsed: 'Collapsed stacks', speedscope: 'speedscope', svg: 'SVG', pgo: 'default.pgo for go build' }
 
@@ -96,7 +97,7 @@ function fields (holder, source, go) {
   return (state, range) => {
     showService(state.service)
     showSelect(state.select)
-    select.setAttribute('aria-invalid', String(split(state.select).service === undefined))
+    select.setAttribute('aria-invalid', String(!isReadable(state.select)))
     showTimes(time, state, range)
     other.hidden = true
     from.value = local(range.from)
@@ -128,10 +129,10 @@ function showTimes (time, { from, until }, range) {
 }
 
 function timeName (from, until, range) {
-  const ago = text => /^-(\d+)([smhd])$/.exec(text)
-  const [start, end] = [ago(from), ago(until)]
+  const [start, end] = [ago.exec(from), ago.exec(until)]
   if (start && end) return `${start[1]} to ${end[1]} ${names[end[2]]} ago`
   if (start && until === 'now') return `Last ${start[1]} ${names[start[2]]}`
+  if (Number.isNaN(range.until - range.from)) return `${from} – ${until}`
   const span = Math.max(range.until - range.from, Date.now() - range.from > 86400e3 ? 86401e3 : 0)
   return `${clock(range.from, span)} – ${clock(range.until, span)}`
 }

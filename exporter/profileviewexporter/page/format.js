@@ -63,9 +63,10 @@ export function typeName (type) {
   return type.split(':').slice(0, 2).join(' ')
 }
 
-// local writes a time of the local time zone as the fields for dates take it.
+// local writes a time of the local time zone as the fields for dates take it: nothing if no date has it.
 export function local (ms) {
-  return new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 19)
+  const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60e3)
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 19)
 }
 
 // clock writes a time for people. Below a span of 10 minutes it has seconds, above one day it has the date.

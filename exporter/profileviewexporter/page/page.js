@@ -7,10 +7,10 @@ import * as api from './api.js'
 import { Bar, presets } from './bar.js'
 import { byId, element } from './dom.js'
 import { round, typeName, unitOf } from './format.js'
-import { parse, valuesOf } from './selectors.js'
+import { valuesOf } from './selectors.js'
 import { Services, best } from './services.js'
 import { Stacks } from './stacks.js'
-import { before, moment, read, write } from './state.js'
+import { before, check, moment, read, write } from './state.js'
 import { Timelines, stepOf } from './timeline.js'
 import { decode } from './tree.js'
 
@@ -82,7 +82,7 @@ async function show () {
   const whenCurrent = (parts, use) => Promise.all(parts).then(answers => { if (current()) use(...answers) })
   const menus = labels => whenCurrent([services, labels], (found, names) => bar.showMenus(found, names, selection))
   try {
-    for (const { select } of base ? [selection, base] : [selection]) parse(select) // an error is shown before stacks are asked for
+    for (const side of base ? [state, state.base] : [state]) check(side) // an error is shown before stacks are asked for
     if (!state.type) {
       const found = await services
       const types = state.service ? found.get(state.service) ?? [] : [...found.values()].flat()

@@ -38,15 +38,21 @@ export function query (service, text) {
   return `{${print([...ofService, ...parse(text)])}}`
 }
 
+// isReadable returns whether parse can read a text.
+export function isReadable (text) {
+  try {
+    return Boolean(parse(text))
+  } catch {
+    return false
+  }
+}
+
 // split is the inverse of query. A text that cannot be read stays as it is.
 export function split (text) {
-  try {
-    const all = parse(text)
-    const [service] = all.filter(s => s.name === 'service_name' && s.operator === '=')
-    return { service: service?.value ?? '', select: print(all.filter(s => s !== service)) }
-  } catch {
-    return { select: text }
-  }
+  if (!isReadable(text)) return { select: text }
+  const all = parse(text)
+  const [service] = all.filter(s => s.name === 'service_name' && s.operator === '=')
+  return { service: service?.value ?? '', select: print(all.filter(s => s !== service)) }
 }
 
 // completing returns what the text before the cursor begins: a name, or a value of a name, and the selectors before it.

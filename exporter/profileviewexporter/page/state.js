@@ -3,7 +3,7 @@
 
 // The state of the page is its URL: back, forward, F5 and a copied link show the same.
 
-import { parse, print, split } from './selectors.js'
+import { isReadable, parse, print, split } from './selectors.js'
 
 const defaults = {
   service: '', // of the selection; without one, the page lists the services
@@ -27,14 +27,13 @@ const selection = ['service', 'select', 'from', 'until']
 
 export function read (search) {
   const parameters = new URLSearchParams(search)
-  const state = Object.fromEntries(fields.map(name => [name, parameters.get(name) ?? defaults[name]]))
-  state.base = parameters.has('base_service')
-    ? Object.fromEntries(selection.map(name => [name, parameters.get(`base_${name}`) ?? defaults[name]]))
-    : null
+  const values = (names, prefix) => Object.fromEntries(names.map(name => [name, parameters.get(prefix + name) || defaults[name]]))
+  const state = values(fields, '')
+  state.base = parameters.has('base_service') ? values(selection, 'base_') : null
   // Links from elsewhere have a whole selector, or the IDs of a trace and of a span.
   if (parameters.has('query')) Object.assign(state, split(parameters.get('query')))
   const ids = ['trace_id', 'span_id'].filter(name => parameters.has(name)).map(name => ({ name, operator: '=', value: parameters.get(name) }))
-  if (ids.length > 0) state.select = print([...parse(state.select), ...ids])
+  if (ids.length > 0) state.select = isReadable(state.select) ? print([...parse(state.select), ...ids]) : `${state.select}, ${print(ids)}`
   return state
 }
 
@@ -47,14 +46,20 @@ export function write (state) {
 }
 
 const units = { s: 1e3, m: 60e3, h: 3600e3, d: 86400e3 }
-const ago = /^-(\d+)([smhd])$/
+export const ago = /^(?:now)?-(\d+)([smhd])$/
 
-// moment returns a time of the state in milliseconds since 1970.
+// moment returns a time of the state in milliseconds since 1970, NaN if it cannot be read or no date has it.
 export function moment (text, now) {
   const [before, n, unit] = ago.exec(text) ?? []
-  if (before) return now - n * units[unit]
-  const ms = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
-  return text === 'now' || Number.isNaN(ms) ? now : ms
+  const ms = before ? now - n * units[unit] : text === 'now' ? now : /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  return new Date(ms).getTime()
+}
+
+// check throws an error that says what of a selection cannot be read.
+export function check ({ select, from, until }) {
+  parse(select)
+  const wrong = [from, until].find(text => Number.isNaN(moment(text, 0)))
+  if (wrong) throw new Error(`Cannot read the time: ${wrong}. Times look like -15m, now, 2026-11-23T10:00:00Z, or milliseconds since 1970`)
 }
 
 // before returns the time just before that of a selection: the baseline that a comparison begins with.

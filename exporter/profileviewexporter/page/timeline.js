@@ -149,7 +149,7 @@ const colours = 8
 
 // stepOf returns the seconds of a bar.
 export function stepOf ({ from, until }) {
-  return steps.find(s => (until - from) / 1000 / s <= mostBars) ?? 86400
+  return steps.find(s => (until - from) / 1000 / s <= mostBars) ?? Math.ceil((until - from) / 86400e3 / mostBars) * 86400
 }
 
 // largest returns the series with the largest totals, and one for the rest, which has no colour of its own.

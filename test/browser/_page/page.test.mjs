@@ -108,6 +108,26 @@ test('what cannot be read', () => shows(wide, 'error-wide-light', { ...checkout,
   assert.match(await shown(page, '#about'), /^Total/)
 }))
 
+test('links that cannot be read', async () => {
+  const page = await newPage(browser)
+  const id = { trace_id: '4bf92f3577b34da6a3ce929d0e0e4736' }
+  for (const [state, message] of [
+    [{ select: 'pod', ...id }, /Cannot read the selectors at: pod, trace_id/],
+    [{ query: '{service_name=cart}', ...id }, /Cannot read the selectors at: \{service_name=cart\}, trace_id/],
+    [{ from: '1763900000000000000' }, /Cannot read the time: 1763900000000000000\./],
+    [{ service: 'cart', base_service: 'cart', base_until: 'later' }, /Cannot read the time: later\./]
+  ]) {
+    await open(page, { type: cpu, ...state })
+    assert.match(await shown(page, '#message'), message)
+    await page.getByRole('combobox', { name: 'Time' }).first().selectOption('-1h')
+    assert.equal(parameter(page, 'from'), '-1h', 'the page can still be used')
+  }
+  await open(page, { ...checkout, from: 'now-1h' })
+  assert.match(await shown(page, '#about'), /^Total/)
+  assert.equal(await page.getByRole('combobox', { name: 'Time' }).first().locator('option:checked').innerText(), 'Last 1 h')
+  await check(page)
+})
+
 test('a refusal of the server', async () => {
   const page = await newPage(browser)
   await open(page, { ...checkout, type: 'cpu' })

@@ -5,10 +5,11 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { change, clock, round, share, signed, timeTicks, value, valueTicks } from '../format.js'
+import { change, clock, local, round, share, signed, timeTicks, value, valueTicks } from '../format.js'
 import { fitting, forms, packageOf } from '../names.js'
 import { added, completing, parse, query, split, valuesOf } from '../selectors.js'
-import { before, moment, read, write } from '../state.js'
+import { before, check, moment, read, write } from '../state.js'
+import { stepOf } from '../timeline.js'
 
 test('names have shorter forms', () => {
   for (const [name, short, last] of [
@@ -103,6 +104,10 @@ test('a link holds the whole state', () => {
   const linked = read('?query=%7Bservice_name%3D%22shop%22%2C%20pod%3D%22p0%22%7D&span_id=00f067aa0ba902b7')
   assert.deepEqual([linked.service, linked.select], ['shop', 'pod="p0", span_id="00f067aa0ba902b7"'])
   assert.equal(read('?select=pod%3D').select, 'pod=', 'what cannot be read stays')
+  assert.equal(read('?select=pod&trace_id=4b').select, 'pod, trace_id="4b"', 'also before an ID')
+  assert.equal(read('?query={service_name=shop}&span_id=5c').select, '{service_name=shop}, span_id="5c"')
+  assert.equal(read('?select={pod="a"}&trace_id=4b').select, 'pod="a", trace_id="4b"')
+  assert.throws(() => check(read('?select=pod&trace_id=4b')), /Cannot read the selectors at: pod, trace_id/)
 })
 
 test('times are relative or absolute', () => {
@@ -111,4 +116,13 @@ test('times are relative or absolute', () => {
   assert.equal(moment('now', 5), 5)
   assert.deepEqual(before({ from: '-15m', until: 'now' }, 0), { from: '-30m', until: '-15m' })
   assert.deepEqual(before({ from: '2000', until: '3000' }, 0), { from: '1000', until: '2000' })
+  assert.equal(moment('now-1h', 1e12), 1e12 - 3600e3)
+  assert.deepEqual(before({ from: 'now-1h', until: 'now' }, 0), { from: '-2h', until: 'now-1h' })
+  for (const from of ['1763900000000000000', '-99999999999d', 'yesterday', '-1h30m']) {
+    assert.ok(Number.isNaN(moment(from, 1e12)), from)
+    assert.throws(() => check(read(`?from=${from}`)), new RegExp(`Cannot read the time: ${from}\\.`))
+  }
+  for (const from of ['now-1h', '8640000000000000', '2026-11-23T10:00:00Z', '']) check(read(`?from=${from}`))
+  assert.deepEqual([local(NaN), typeof local(8.64e15)], ['', 'string'], 'no time ends the page')
+  assert.equal(stepOf({ from: 0, until: 8.64e15 }), 1e6 * 86400, 'a long time has few bars, too')
 })
