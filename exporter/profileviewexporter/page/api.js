@@ -95,6 +95,7 @@ export async function labelNames (selection, signal) {
   return names.filter(name => !name.startsWith('__') && name !== 'service_name')
 }
 
-export async function labelValues (name, selection) {
-  return (await call('LabelValues', { name, matchers: [query(selection.service, '')], ...range(selection) })).names ?? []
+export async function labelValues (name, selection, signal) {
+  const { names = [] } = await call('LabelValues', { name, matchers: [query(selection.service, '')], ...range(selection) }, signal)
+  return names
 }

@@ -92,7 +92,7 @@ function fields (holder, source, go) {
     const found = source().services.filter(name => !changed || name.toLowerCase().includes(text.toLowerCase())).slice(0, 100)
     return [...(changed ? [] : ['']), ...found].map(name => ({ label: name || 'All services', text: name, done: true }))
   }, text => go({ service: text.trim() }))
-  const showSelect = combobox(select, (text, cursor) => selectorOptions(text, cursor, source().selection), text => go({ select: text.trim() }))
+  const showSelect = combobox(select, (text, cursor, changed, signal) => selectorOptions(text, cursor, source().selection, signal), text => go({ select: text.trim() }))
 
   return (state, range) => {
     showService(state.service)
@@ -106,10 +106,10 @@ function fields (holder, source, go) {
   }
 }
 
-async function selectorOptions (text, cursor, selection) {
+async function selectorOptions (text, cursor, selection, signal) {
   const part = completing(text, cursor)
   if (!part) return []
-  const found = part.name ? await labelValues(part.name, selection) : await labelNames(selection)
+  const found = part.name ? await labelValues(part.name, selection, signal) : await labelNames(selection, signal)
   const before = part.others.trim() && `${part.others.trim()} `
   const rest = text.slice(cursor).replace(/^[\w"]*/, '')
   const begun = part.begun.toLowerCase()

@@ -49,7 +49,7 @@ export function moreButton (left, more) {
 
 let lists = 0
 
-// combobox adds completions to a field. complete(text, cursor, changed) returns a promise of options: { label, text, done },
+// combobox adds completions to a field. complete(text, cursor, changed, signal) returns a promise of options: { label, text, done },
 // where text is what the field has after the choice, and done means that nothing follows. commit(text) takes what was entered.
 // combobox returns a function that sets the text.
 export function combobox (input, complete, commit) {
@@ -60,11 +60,11 @@ export function combobox (input, complete, commit) {
   }
   let options = []
   let active = -1
-  let asked = 0
+  let asked = new AbortController()
   let entered = ''
 
   const close = () => {
-    asked++
+    asked.abort()
     list.hidden = true
     activate(-1)
     input.setAttribute('aria-expanded', 'false')
@@ -77,9 +77,10 @@ export function combobox (input, complete, commit) {
     list.children[index].scrollIntoView({ block: 'nearest' })
   }
   const open = async () => {
-    const question = ++asked
-    const found = await complete(input.value, input.selectionStart, input.value !== entered).catch(() => [])
-    if (question !== asked || document.activeElement !== input) return
+    asked.abort()
+    const { signal } = asked = new AbortController()
+    const found = await complete(input.value, input.selectionStart, input.value !== entered, signal).catch(() => [])
+    if (signal.aborted || document.activeElement !== input) return
     options = found
     list.replaceChildren(...options.map((option, i) => element('li', {
       role: 'option', id: `${list.id}-${i}`, onpointerdown: event => { event.preventDefault(); choose(option) }

@@ -34,7 +34,9 @@ export class FlameGraph {
   show (tree, { root, byShare, zoom }) {
     const turned = root !== this.root || tree !== this.tree
     if (tree !== this.tree || byShare !== this.byShare) {
-      Object.assign(this, { tree, byShare, boxes: layout(tree, byShare), keys: keys(tree), current: 0, pointed: -1, view: null })
+      this.point(-1)
+      this.actions.point(-1) // of the keyboard
+      Object.assign(this, { tree, byShare, boxes: layout(tree, byShare), keys: keys(tree), current: 0, view: null })
       this.painter.show(tree, this.boxes)
       this.lowest = -[...tree.levels.keys()].filter(depth => depth < 0).length
       this.highest = this.lowest + tree.levels.size - 1

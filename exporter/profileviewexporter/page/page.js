@@ -40,13 +40,24 @@ const timed = ({ service, select, from, until }) => ({ service, select, from: mo
 function load (name, ask, ...questions) {
   const key = JSON.stringify(questions)
   const old = loads.get(name)
-  if (old?.key === key) return old.answer
+  if (old?.key === key) {
+    old.turn = turn
+    return old.answer
+  }
   old?.controller.abort()
   const controller = new AbortController()
   const answer = ask(...questions, controller.signal)
-  loads.set(name, { key, controller, answer })
+  loads.set(name, { key, controller, answer, turn })
   answer.catch(() => { if (loads.get(name)?.answer === answer) loads.delete(name) })
   return answer
+}
+
+function cancel (unneeded) {
+  loads.forEach((load, name) => {
+    if (!unneeded(load)) return
+    load.controller.abort()
+    loads.delete(name)
+  })
 }
 
 const bar = new Bar(go, timed)
@@ -54,7 +65,7 @@ const timelines = new Timelines(go, link)
 const stacks = new Stacks(go, link)
 const list = new Services(byId('services'), link)
 
-byId('refresh').addEventListener('click', () => { now = Date.now(); loads.clear(); show() })
+byId('refresh').addEventListener('click', () => { now = Date.now(); cancel(() => true); show() })
 byId('compare').addEventListener('click', () => {
   const { service, select } = state
   go({ base: state.base ? null : { service, select, ...before(state, now) }, zoom: '' })
@@ -68,9 +79,16 @@ document.addEventListener('click', event => {
   visit(anchor.getAttribute('href'))
 })
 
-// show loads and shows the state. Parts appear as they arrive, unless the state has changed meanwhile.
-async function show () {
-  const mine = ++turn
+// show loads and shows the state, and cancels what only an earlier state needed.
+function show () {
+  turn++
+  update() // it asks for all before it waits
+  cancel(load => load.turn !== turn)
+}
+
+// update shows parts as they arrive, unless the state has changed meanwhile.
+async function update () {
+  const mine = turn
   const current = () => mine === turn
   const selection = timed(state)
   const base = state.base && timed(state.base)

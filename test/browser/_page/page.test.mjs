@@ -128,6 +128,50 @@ test('links that cannot be read', async () => {
   await check(page)
 })
 
+test('what is not needed any more is cancelled', async () => {
+  const page = await newPage(browser)
+  await open(page, { ...checkout, focus: 'main.main' })
+  const cancelled = []
+  page.on('requestfailed', request => cancelled.push(new URL(request.url()).pathname.split('/').at(-1)))
+  const held = path => page.route(path, () => {}) // they stay without an answer
+  const asks = (path, action) => Promise.all([page.waitForRequest(path), action()])
+  const until = async names => {
+    for (let i = 0; i < 100 && cancelled.length < names.length; i++) await page.waitForTimeout(20)
+    assert.deepEqual(cancelled.splice(0).sort(), names)
+  }
+  await held('**/SelectMergeStacktraces')
+  await held('**/functions?*')
+  await asks('**/functions?*', () => page.getByRole('button', { name: 'Refresh' }).click())
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await until(['SelectMergeStacktraces', 'functions', 'functions'])
+  await page.getByRole('link', { name: /^Focus/ }).click()
+  await until(['functions'])
+  await page.getByRole('link', { name: 'Profiles', exact: true }).click()
+  await until(['SelectMergeStacktraces', 'functions'])
+  await settled(page)
+
+  await page.unrouteAll()
+  await open(page, checkout)
+  await held('**/LabelNames')
+  const field = page.getByRole('combobox', { name: 'Selectors' }).first()
+  for (const text of ['r', 're', 'reg']) await asks('**/LabelNames', () => field.fill(text))
+  await until(['LabelNames', 'LabelNames'])
+  await field.press('Escape')
+  await field.fill('')
+  await page.unrouteAll()
+})
+
+test('a new flame graph hides the description of a box of the old one', async () => {
+  const page = await newPage(browser)
+  await open(page, checkout)
+  const graph = await page.locator('#graph').boundingBox()
+  await page.mouse.move(graph.x + graph.width / 4, graph.y + 50)
+  await shown(page, '#tooltip')
+  await page.evaluate(() => document.getElementById('refresh').click())
+  await settled(page)
+  assert.ok(await page.locator('#tooltip').isHidden())
+})
+
 test('a refusal of the server', async () => {
   const page = await newPage(browser)
   await open(page, { ...checkout, type: 'cpu' })
