@@ -55,8 +55,8 @@ func times(start, end int64) (from, until time.Time) {
 }
 
 // each calls visit with each sample type of the profiles that a request selects, once for profiles with the same labels. An absent matcher
-// selects everything, and several select what one of them does. Blocks are those of the selected profiles.
-func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int)) (blocks map[*store.Block]bool, err error) {
+// selects everything, and several select what one of them does: all has a selection for each.
+func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int)) (all []*selection, err error) {
 	switch {
 	case len(matchers) > maxMatchers:
 		return nil, fail(http.StatusBadRequest, "%d matchers are given, the limit is %d", len(matchers), maxMatchers)
@@ -64,7 +64,6 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 		matchers = []string{"{}"}
 	}
 	from, until := times(start, end)
-	blocks = map[*store.Block]bool{}
 	var parsed []selector
 	for _, text := range matchers {
 		selectors, err := parseSelectors(text)
@@ -83,24 +82,26 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 		if err != nil {
 			return nil, err
 		}
+		selection, err := c.selection(profiles, filter, "")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, selection)
 		seen := map[measured]bool{}
-		for _, p := range profiles {
+		for p := range selection.each {
 			if seen[measured{p.Resource, p.Head}] {
 				continue
 			}
 			seen[measured{p.Resource, p.Head}] = true
-			for i := range p.Columns {
-				if filter.column(p, i) {
-					blocks[p.Block] = true
-					visit(p, i)
-				}
+			for _, i := range p.columns {
+				visit(p.Profile, i)
 			}
 		}
 		if err := cmp.Or(filter.err(), c.work.Err()); err != nil {
 			return nil, err
 		}
 	}
-	return blocks, nil
+	return all, nil
 }
 
 func (c *call) profileTypes(r *querierv1.ProfileTypesRequest) (*querierv1.ProfileTypesResponse, error) {
@@ -132,24 +133,51 @@ func (t *texts) add(text string) {
 
 func (c *call) labelNames(r *typesv1.LabelNamesRequest) (*typesv1.LabelNamesResponse, error) {
 	names := texts{c, map[string]bool{}}
-	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, _ int) {
+	selected, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, _ int) {
 		for _, name := range namesOf(p) {
 			names.add(name)
 		}
 	})
-	c.sampleLabels(blocks, func(name, _ string) { names.add(name) })
-	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names.all))}, cmp.Or(err, c.work.Err())
+	err = cmp.Or(err, c.sampleLabels(selected, func(name, _ string) { names.add(name) }))
+	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names.all))}, err
 }
 
-// sampleLabels calls visit with the labels of samples that are text. It leaves out IDs, which are of little use in a list.
-func (p *pages) sampleLabels(blocks map[*store.Block]bool, visit func(name, value string)) {
-	links := p.cfg.Encoding.LinkLabels
-	for b := range blocks {
-		table := b.Table()
-		for _, l := range table.Labels.Rows {
-			key := table.Text(l.Key)
-			if name := series.Name(key); l.Text != 0 && name != "" && key != links.Trace && key != links.Span {
-				visit(name, table.Text(l.Text))
+// sampleLabels calls visit with the labels of selected samples that are text. It leaves out IDs, which are of little use in a list.
+func (c *call) sampleLabels(selected []*selection, visit func(name, value string)) error {
+	for _, s := range selected {
+		for i := range s.parts {
+			c.partLabels(&s.parts[i], visit)
+		}
+		if err := cmp.Or(s.filter.err(), c.work.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) partLabels(part *selectedPart, visit func(name, value string)) {
+	const sampleWork = 8
+	links, rows := c.cfg.Encoding.LinkLabels, part.table.Labels.Rows
+	if len(rows) == 1 || c.work.Need(int64(len(rows))) != nil { // Most profiles have no labels.
+		return
+	}
+	seen := make([]bool, len(rows))
+	seen[0] = true
+	for _, p := range part.profiles {
+		for s := range p.Samples.All {
+			if c.work.Advance(sampleWork) != nil {
+				return
+			}
+			hasValue := func(column int) bool { return s.Values[column] != 0 }
+			if seen[s.Labels] || p.keeps != nil && !p.keeps(s.Labels) || !slices.ContainsFunc(p.columns, hasValue) {
+				continue
+			}
+			for at := s.Labels; !seen[at]; at = rows[at].Next { // those after one that was seen were, too
+				seen[at] = true
+				key := part.table.Text(rows[at].Key)
+				if name := series.Name(key); rows[at].Text != 0 && name != "" && key != links.Trace && key != links.Span {
+					visit(name, part.table.Text(rows[at].Text))
+				}
 			}
 		}
 	}
@@ -160,16 +188,16 @@ func (c *call) labelValues(r *typesv1.LabelValuesRequest) (*typesv1.LabelValuesR
 		return nil, fail(http.StatusBadRequest, "the name of the label is missing")
 	}
 	values := texts{c, map[string]bool{}}
-	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
+	selected, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
 		values.add(labelOf(p, column, r.GetName()))
 	})
-	c.sampleLabels(blocks, func(name, value string) {
+	err = cmp.Or(err, c.sampleLabels(selected, func(name, value string) {
 		if name == r.GetName() {
 			values.add(value)
 		}
-	})
+	}))
 	all := slices.Sorted(maps.Keys(values.all))
-	return &typesv1.LabelValuesResponse{Names: all[:min(len(all), maxValues)]}, cmp.Or(err, c.work.Err())
+	return &typesv1.LabelValuesResponse{Names: all[:min(len(all), maxValues)]}, err
 }
 
 func (c *call) listSeries(r *querierv1.SeriesRequest) (*querierv1.SeriesResponse, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/google/pprof/profile"
 	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
 	"github.com/grafana/pyroscope/api/gen/proto/go/querier/v1/querierv1connect"
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
@@ -178,6 +179,49 @@ func TestGaugesByLabel(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]float64{"/a": 0, "/b": 100}, got)
+}
+
+// The labels of samples that are offered are those of samples that are selected: by a label, a type, and a time.
+func TestSampleLabels(t *testing.T) {
+	d := newHolding(t, 64<<20)
+	now := time.Now()
+	for i, pod := range []string{"web_a", "web_b"} {
+		p := deliverytest.Parsed(t, made(t, now.Add(-time.Duration(i)*10*time.Minute), []string{"samples", "other"}, 1, 0))
+		p.PeriodType = &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}
+		p.Sample[0].Label = map[string][]string{"region": {"eu"}, pod: {"x"}, "trace_id": {"4b"}}
+		p.Sample = append(p.Sample, &profile.Sample{Location: p.Sample[0].Location, Value: []int64{0, 1}, Label: map[string][]string{"region": {"us"}, "zone": {pod}}})
+		d.hold(t, written(t, p), "samples", map[string]string{"service.name": "shop", "pod": pod})
+	}
+	later := fmt.Sprintf(`,"start":%d`, now.Add(-time.Minute).UnixMilli())
+	for matcher, want := range map[string][3]string{ // names, regions, zones
+		`{}"]`:                                         {"region web_a web_b zone", "eu us", "web_a web_b"},
+		`{pod=\"web_a\"}"]`:                            {"region web_a zone", "eu us", "web_a"},
+		`{region=\"eu\"}"]`:                            {"region web_a web_b", "eu", ""},
+		`{region=~\"u.\",pod=\"web_b\"}"]`:             {"region zone", "us", "web_b"},
+		`{region=\"us\"}","{pod=\"web_a\"}"]`:          {"region web_a zone", "eu us", "web_a web_b"},
+		`{__type__=\"other\"}"]`:                       {"region zone", "us", "web_a web_b"},
+		`{__profile_type__=\"` + hostileID + `\"}"]`:   {"region web_a web_b", "eu", ""},
+		`{service_name=\"none\"}"]`:                    {"", "", ""},
+		`{}"]` + later:                                 {"region web_a zone", "eu us", "web_a"},
+		`{region=\"us\",__type__=\"other\"}"]` + later: {"region zone", "us", "web_a"},
+	} {
+		for i, request := range []string{`"LabelNames`, `"region`, `"zone`} {
+			method, name := "LabelValues", `"name":`+request+`",`
+			if i == 0 {
+				method, name = "LabelNames", ""
+			}
+			w := d.query(t, method, `{`+name+`"matchers":["`+matcher+`}`)
+			require.Equal(t, http.StatusOK, w.Code, w.Body)
+			var got []string
+			names, _ := decode(t, w.Body.Bytes())["names"].([]any)
+			for _, name := range names {
+				if text := name.(string); i > 0 || !strings.HasPrefix(text, "__") && text != "pod" && text != "service_name" {
+					got = append(got, text)
+				}
+			}
+			assert.Equal(t, want[i], strings.Join(got, " "), "%s %s", request, matcher)
+		}
+	}
 }
 
 // Labels need memory too, and a request has few of them.

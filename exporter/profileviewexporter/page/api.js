@@ -3,7 +3,7 @@
 
 // The requests of the page: Pyroscope's querier API, and the table of functions. A selection has a time in milliseconds.
 
-import { query } from './selectors.js'
+import { added, query } from './selectors.js'
 import { typeName } from './format.js'
 
 // maxNodes is how many nodes a flame graph may have. What the server joins above it is drawn as "other".
@@ -90,12 +90,15 @@ export function download (format, type, selection) {
   return `download/${format}?${new URLSearchParams(parameters(type, selection))}`
 }
 
-export async function labelNames (selection, signal) {
-  const { names = [] } = await call('LabelNames', { matchers: [query(selection.service, '')], ...range(selection) }, signal)
+// labels selects the profiles whose labels are offered.
+const labels = (type, s) => ({ matchers: [query(s.service, type ? added(s.select, '__profile_type__', type) : s.select)], ...range(s) })
+
+export async function labelNames (type, selection, signal) {
+  const { names = [] } = await call('LabelNames', labels(type, selection), signal)
   return names.filter(name => !name.startsWith('__') && name !== 'service_name')
 }
 
-export async function labelValues (name, selection, signal) {
-  const { names = [] } = await call('LabelValues', { name, matchers: [query(selection.service, '')], ...range(selection) }, signal)
+export async function labelValues (type, name, selection, signal) {
+  const { names = [] } = await call('LabelValues', { name, ...labels(type, selection) }, signal)
   return names
 }

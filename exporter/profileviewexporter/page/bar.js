@@ -17,7 +17,7 @@ export class Bar {
   constructor (go, timed) {
     this.services = new Map()
     const change = changes => go({ ...changes, zoom: '' })
-    const source = side => () => ({ services: [...this.services.keys()], selection: timed(side()) })
+    const source = side => () => ({ services: [...this.services.keys()], type: this.state.type, selection: timed(side()) })
     // A service that lacks the type is shown with one that it has.
     const typeOf = service => this.services.has(service) && { type: best(this.services.get(service), this.state.type) }
     this.selection = fields(byId('selection'), source(() => this.state), changes => change({ ...changes, ...typeOf(changes.service) }))
@@ -63,8 +63,8 @@ export const presets = { '-5m': 'Last 5 min', '-15m': 'Last 15 min', '-1h': 'Las
 const names = { s: 's', m: 'min', h: 'h', d: 'd' }
 
 // fields adds the fields of a selection to an element: service, selectors and time. The baseline of a comparison has the same. source
-// returns what completions need: services, and the selection with its time in milliseconds. go takes changes of the selection. The result
-// shows a selection.
+// returns what completions need: services, the type, and the selection with its time in milliseconds. go takes changes of the selection.
+// The result shows a selection.
 function fields (holder, source, go) {
   const service = element('input', { type: 'text', className: 'service', placeholder: 'All services', spellcheck: false, autocomplete: 'off', 'aria-label': 'Service' })
   const select = element('input', { type: 'text', className: 'selectors', placeholder: 'pod="a"', title: 'Such as pod="a", region=~"eu-.*"', spellcheck: false, autocomplete: 'off', 'aria-label': 'Selectors' })
@@ -92,7 +92,7 @@ function fields (holder, source, go) {
     const found = source().services.filter(name => !changed || name.toLowerCase().includes(text.toLowerCase())).slice(0, 100)
     return [...(changed ? [] : ['']), ...found].map(name => ({ label: name || 'All services', text: name, done: true }))
   }, text => go({ service: text.trim() }))
-  const showSelect = combobox(select, (text, cursor, changed, signal) => selectorOptions(text, cursor, source().selection, signal), text => go({ select: text.trim() }))
+  const showSelect = combobox(select, (text, cursor, changed, signal) => selectorOptions(text, cursor, source(), signal), text => go({ select: text.trim() }))
 
   return (state, range) => {
     showService(state.service)
@@ -106,10 +106,11 @@ function fields (holder, source, go) {
   }
 }
 
-async function selectorOptions (text, cursor, selection, signal) {
+async function selectorOptions (text, cursor, { type, selection }, signal) {
   const part = completing(text, cursor)
   if (!part) return []
-  const found = part.name ? await labelValues(part.name, selection, signal) : await labelNames(selection, signal)
+  const others = { ...selection, select: isReadable(part.others) ? part.others : '' }
+  const found = part.name ? await labelValues(type, part.name, others, signal) : await labelNames(type, others, signal)
   const before = part.others.trim() && `${part.others.trim()} `
   const rest = text.slice(cursor).replace(/^[\w"]*/, '')
   const begun = part.begun.toLowerCase()

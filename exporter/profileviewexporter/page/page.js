@@ -107,7 +107,7 @@ async function update () {
       if (current()) go({ type: best(types) || 'process_cpu:cpu:nanoseconds:cpu:nanoseconds' }, true)
       return
     }
-    const labels = home ? [] : load('labels', api.labelNames, selection)
+    const labels = home ? [] : load('labels', api.labelNames, state.type, selection)
     const group = home ? 'service_name' : base ? '' : state.group
     const series = load('series', api.series, state.type, selection, stepOf(selection), group)
     const baseSeries = base && load('base', api.series, state.type, base, stepOf(base), '')
