@@ -4,6 +4,7 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
+	"cmp"
 	"encoding/hex"
 	"regexp"
 	"regexp/syntax"
@@ -172,36 +173,55 @@ func steps(expression *syntax.Regexp) int {
 	return min(n, maxExpressionSteps+1)
 }
 
-// matcher is one selector: a name, which is quoted if it has other characters, an operator, and a string as Go writes it.
-var matcher = regexp.MustCompile(`^([\w.:/-]+|` + quotedText + `)\s*(=~|!~|!=|=)\s*(` + quotedText + "|`[^`]*`" + `)\s*(,|$)\s*`)
+// matcher is one selector: a name, which is quoted if it has other characters, an operator, and a quoted text.
+var matcher = regexp.MustCompile(`^([\w.:/-]+|` + quotedText + `)\s*(=~|!~|!=|=)\s*(` + quotedText + `)\s*(,|$)\s*`)
 
-const quotedText = `"(?:[^"\\]|\\.)*"`
+const quotedText = `"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`"
 
-// parseSelectors reads selectors as Pyroscope and Prometheus write them: {service_name="shop",pod=~"a.*"}. An empty text selects everything.
+// braces are around selectors. A profile, or the ID of its type, can be before them.
+var braces = regexp.MustCompile(`(?s)^([\w.:/-]*)\s*\{(.*)\}$`)
+
+// singleQuoted changes the quotes of a text from single to double ones.
+var singleQuoted = strings.NewReplacer(`\\`, `\\`, `\'`, `'`, `"`, `\"`)
+
+// unquote reads a text in quotes as Prometheus does: Go has only single characters in single quotes. A text without quotes stays.
+func unquote(text string) (string, error) {
+	switch text[0] {
+	case '"', '`':
+		return strconv.Unquote(text)
+	case '\'':
+		return strconv.Unquote(`"` + singleQuoted.Replace(text[1:len(text)-1]) + `"`)
+	}
+	return text, nil
+}
+
+// parseSelectors reads selectors as Pyroscope and Prometheus write them: {service_name="shop",pod=~"a.*"}, or process_cpu{pod='a'}. An empty
+// text selects everything.
 func parseSelectors(text string) (all []selector, err error) {
 	rest := strings.TrimSpace(text)
 	if rest == "" {
 		return nil, nil
 	}
-	if !strings.HasPrefix(rest, "{") || !strings.HasSuffix(rest, "}") || len(rest) == 1 {
+	parts := braces.FindStringSubmatch(rest)
+	if parts == nil {
 		return nil, invalid("%.100q does not begin with { and end with }", text)
 	}
-	for rest = strings.TrimSpace(rest[1 : len(rest)-1]); rest != ""; {
+	if profile := parts[1]; strings.Contains(profile, ":") {
+		all = []selector{{key: labelProfileType, text: profile}}
+	} else if profile != "" {
+		all = []selector{{key: labelName, text: profile}}
+	}
+	for rest = strings.TrimSpace(parts[2]); rest != ""; {
 		parts := matcher.FindStringSubmatch(rest)
 		if parts == nil {
 			return nil, invalid(`want one such as pod=~"a.*", and a comma before the next, not %.100q`, rest)
 		}
-		key, operator, value := parts[1], parts[2], parts[3]
-		if key[0] == '"' {
-			key, err = strconv.Unquote(key)
-		}
-		if err == nil {
-			value, err = strconv.Unquote(value)
-		}
-		if err != nil {
+		key, keyErr := unquote(parts[1])
+		value, err := unquote(parts[3])
+		if cmp.Or(keyErr, err) != nil {
 			return nil, invalid("cannot read the quoted text in %.100q", parts[0])
 		}
-		one, err := newSelector(anyScope, key, value, operator[0] == '!', strings.HasSuffix(operator, "~"))
+		one, err := newSelector(anyScope, key, value, parts[2][0] == '!', strings.HasSuffix(parts[2], "~"))
 		if err != nil {
 			return nil, err
 		}

@@ -80,6 +80,16 @@ func TestParse(t *testing.T) {
 	assert.True(t, all[1].matches("ab"))
 	assert.False(t, all[2].matches("c"))
 	assert.False(t, all[3].matches("y"))
+	for text, want := range map[string]string{ // as Prometheus and the clients of Pyroscope write them
+		`{a='b',"c d"!='e "f" \'g\' \\'}`: `a= b; c d! e "f" 'g' \`, `{'a b'="c",` + "`d`=~`e`}": "a b= c; d= e", `process_cpu{}`: "__name__= process_cpu",
+		`process_cpu:cpu:nanoseconds:cpu:nanoseconds {a="{b}"}`: "__profile_type__= process_cpu:cpu:nanoseconds:cpu:nanoseconds; a= {b}", `{a='\u00e9\n'}`: "a= é\n",
+	} {
+		var got []string
+		for _, s := range must.Get(parseSelectors(text))(t) {
+			got = append(got, s.key+map[bool]string{false: "= ", true: "! "}[s.negated]+s.text)
+		}
+		assert.Equal(t, want, strings.Join(got, "; "), text)
+	}
 	for _, text := range []string{"", " ", "{}", "{ }"} {
 		all := must.Get(parseSelectors(text))(t)
 		assert.Empty(t, all)
@@ -89,6 +99,8 @@ func TestParse(t *testing.T) {
 		"{service_name=}": `such as pod=~"a.*", and a comma before the next, not "service_name="`, `{a"b"}`: `not "a\"b\""`, `{a="b" c="d"}`: `not "a=\"b\" c=`,
 		`{a="b", ,}`: `not ","`, `{a="b}`: `not "a=\"b"`, "{a=\"b\n\"}": "cannot read the quoted text", `{a="\d"}`: "cannot read the quoted text", `{a=~"("}`: "cannot read the regular expression",
 		`{a=~"(abcd{30}){30}"}`: "more than 500 steps", `{a=~"` + strings.Repeat("a", 1025) + `"}`: "has 1025 bytes, the limit is 1024",
+		`{a='b'c'}`: `not "a='b'c'"`, `{a='\"'}`: "cannot read the quoted text", "{a='b\n'}": "cannot read the quoted text", `process_cpu`: "does not begin with {",
+		`a="{b}`: "does not begin with {", `a="b"{}`: "does not begin with {",
 		"{" + strings.Repeat(`a="b",`, 33) + "}": "33 selectors are given, the limit is 32",
 		"{" + strings.Repeat(`a=~"b",`, 9) + "}": "9 regular expressions are given, the limit is 8",
 	} {

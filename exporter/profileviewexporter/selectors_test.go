@@ -76,6 +76,7 @@ func TestServerSelectors(t *testing.T) {
 	for query, want := range map[string]int64{
 		`{pod="web-a"}`: 111, `{pod!="web-a"}`: 666, `{pod=~"web-.*",region="us"}`: 30, `{region!~"e.|us"}`: 700, `{size="4096"}`: 70, `{pod=""}`: 444,
 		`{service_name="s"}`: 777, `{__profile_type__="` + samplesID + `"}`: 777, `{__unit__="bytes"}`: 0, ``: 777,
+		samplesID + `{pod='web-a'}`: 111, `process_cpu{"pod"='web-a'}`: 111, `memory{}`: 0,
 	} {
 		assert.Equal(t, want, s.functions(t, selecting(samplesID, query)).Total, query)
 	}

@@ -6,7 +6,7 @@
 import { download, labelNames, labelValues } from './api.js'
 import { byId, combobox, element } from './dom.js'
 import { clock, local, typeName } from './format.js'
-import { completing, isReadable } from './selectors.js'
+import { completing, isReadable, print, printName } from './selectors.js'
 import { best } from './services.js'
 import { ago } from './state.js'
 
@@ -115,7 +115,7 @@ async function selectorOptions (text, cursor, { type, selection }, signal) {
   const rest = text.slice(cursor).replace(/^[\w"]*/, '')
   const begun = part.begun.toLowerCase()
   return found.filter(option => option.toLowerCase().includes(begun)).slice(0, 100).map(option => {
-    const written = part.name ? `${part.name}${part.operator}${JSON.stringify(option)}` : `${option}=`
+    const written = part.name ? print([{ ...part, value: option }]) : `${printName(option)}=`
     return { label: option, text: before + written + rest, done: Boolean(part.name) }
   })
 }

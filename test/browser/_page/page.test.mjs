@@ -192,6 +192,15 @@ test('the links of a trace and of a span', async () => {
   await check(page)
 })
 
+test('selectors as Prometheus and Pyroscope write them', async () => {
+  const page = await newPage(browser)
+  await open(page, { query: `${cpu}{service_name='checkout',"k8s.pod.name"='web-1'}`, from: 'now-15m', until: 'now' })
+  assert.match(await shown(page, '#about'), /^Total .*\s12 profiles$/)
+  assert.equal(await page.locator('#type').inputValue(), cpu)
+  assert.equal(await page.getByRole('combobox', { name: 'Selectors' }).first().inputValue(), 'k8s.pod.name="web-1"')
+  await check(page)
+})
+
 test('back, forward and F5 show the same', async () => {
   const page = await newPage(browser)
   await open(page, { ...checkout, from: String(Date.now() - 600e3), until: String(Date.now()) })

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { change, clock, local, round, share, signed, timeTicks, value, valueTicks } from '../format.js'
 import { fitting, forms, packageOf } from '../names.js'
-import { added, completing, parse, query, split, valuesOf } from '../selectors.js'
+import { added, completing, parse, print, query, split, valuesOf } from '../selectors.js'
 import { before, check, moment, read, write } from '../state.js'
 import { stepOf } from '../timeline.js'
 
@@ -84,6 +84,15 @@ test('selectors are read and written', () => {
   assert.deepEqual(split(query('shop', 'pod="p0", x!~"y"')), { service: 'shop', select: 'pod="p0", x!~"y"' })
   assert.equal(added('pod="p0", env="a"', 'pod', 'p1'), 'env="a", pod="p1"')
   assert.deepEqual(valuesOf('trace_id="4b", pod=~"x"'), { trace_id: '4b' })
+  for (const [text, printed] of [ // as Prometheus and the clients of Pyroscope write them
+    ["{service_name='shop'}", 'service_name="shop"'], [`{"k8s.pod.name"='a', 'a b'="c"}`, 'k8s.pod.name="a", "a b"="c"'], [String.raw`a='b "c" \'d\' \\'`, String.raw`a="b \"c\" 'd' \\"`],
+    ['a=`b\\d`', String.raw`a="b\\d"`], ['process_cpu{}', '__name__="process_cpu"'], ['process_cpu:cpu:ns::{a="{b}"}', '__profile_type__="process_cpu:cpu:ns::", a="{b}"']
+  ]) {
+    assert.equal(print(parse(text)), printed)
+    assert.deepEqual(parse(printed), parse(text))
+  }
+  assert.deepEqual(split("a:b:c:d:e{service_name='shop',x='y'}"), { service: 'shop', select: 'x="y"', type: 'a:b:c:d:e' })
+  for (const text of ["a='b'c'", '"a"', 'process_cpu', "a='\\d'", 'a="{b}', '{a="b"}x', 'a="\n"', 'a="\\u12"']) assert.throws(() => parse(text), /Cannot read the selectors at/, text)
   assert.throws(() => parse('pod=p0'), /pod=p0/)
   assert.throws(() => parse('pod="\\d"'), /Cannot read the selectors at: pod/)
 })
@@ -94,6 +103,8 @@ test('completion knows names and values', () => {
   assert.deepEqual(at('env="a,b", po'), { begun: 'po', others: 'env="a,b",' })
   assert.deepEqual(at('env="a", pod=~"p'), { name: 'pod', operator: '=~', begun: 'p', others: 'env="a",' })
   assert.equal(at('pod="p0" '), null)
+  assert.deepEqual(at('"a b'), { begun: 'a b', others: '' })
+  assert.deepEqual(at('"a, b"="c'), { name: 'a, b', operator: '=', begun: 'c', others: '' })
 })
 
 test('a link holds the whole state', () => {
