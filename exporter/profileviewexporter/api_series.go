@@ -46,7 +46,7 @@ func (c *call) selectSeries(r *querierv1.SelectSeriesRequest) (*querierv1.Select
 // longest limits a step: sums of it and of times of profiles do not overflow.
 const longest = 100 * 365 * 24 * time.Hour
 
-// grouping sums profiles by labels and time. bytes is the memory of labels.
+// grouping sums profiles by labels and time. bytes is the memory of labels and of states.
 type grouping struct {
 	*call
 	*criteria
@@ -114,7 +114,7 @@ func (g *grouping) addPart(part *selectedPart) error {
 	return nil
 }
 
-// addState notes the end of a state. It counts as a point does, with the state of the resource in a point.
+// addState notes the end of a state. It counts as a point does.
 func (g *grouping) addState(key stateKey, end time.Time) error {
 	newest, known := g.newest[key]
 	if !known {
@@ -165,8 +165,11 @@ func (g *grouping) sumSamples(table *store.Table, p *selectedProfile, labels []*
 	return sums, nil
 }
 
-// pointBytes is the memory of a point, with its part of the maps and of the answer.
-const pointBytes = 512
+// pointBytes is the memory of a point, with its part of the maps and of the answer, and stateBytes that of a resource in a point.
+const (
+	pointBytes = 512
+	stateBytes = 160
+)
 
 // add adds a sum of a profile to a group. The time of a point is the end of its step, which is a part of it.
 func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
@@ -191,7 +194,13 @@ func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 		to.count++
 		return nil
 	}
-	last := to.latest[p.Resource.Key()]
+	last, known := to.latest[p.Resource.Key()]
+	if !known {
+		g.bytes += stateBytes
+		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
+			return err
+		}
+	}
 	switch {
 	case p.End.After(last.at):
 		to.latest[p.Resource.Key()] = state{p.End, sum.value}
