@@ -19,7 +19,7 @@ import (
 var ErrInvalid = errors.New("the pprof is invalid")
 
 // add adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
-// the table as it was. After an error, the table can have symbols that no sample refers to.
+// the table as it was. After an error, the caller must undo what was added.
 func (t *Table) add(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
 	const idBytes = 24 // if they count up, with all smaller lists before
 	ids := len(p.Functions) + len(p.Mappings) + len(p.Locations)

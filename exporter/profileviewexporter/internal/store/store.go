@@ -220,33 +220,40 @@ func (b *Block) publish() {
 	b.published.Store(&published)
 }
 
-// add adds a pprof, and returns the memory of the block.
+// add adds a pprof, and returns the memory of the block. After an error, the block is as it was.
 func (b *Block) add(u *Upload, parsed *pprofwire.Profile, work *meter.Meter) (p *Profile, bytes int64, err error) {
 	b.adding.Lock()
 	defer b.adding.Unlock()
-	defer func() { bytes = blockBytes + b.table.bytes() + b.sharedBytes }()
-	samples, err := b.table.add(parsed, work)
-	if err == nil {
-		err = work.Need(headMemory(parsed, u.Type))
+	before := *b.table
+	defer func() {
+		if err != nil {
+			b.table.undo(&before)
+		}
+		bytes = blockBytes + b.table.bytes() + b.sharedBytes
+	}()
+	if err := work.Use(headMemory(parsed, u.Type)); err != nil {
+		return nil, 0, err
 	}
+	samples, err := b.table.add(parsed, work)
 	if err != nil {
 		return nil, 0, err
 	}
-	b.publish()
-	p = &Profile{Block: b, Samples: samples, identity: u.identity}
 	head := headOf(parsed, u.Type)
-	p.Head = share(b, b.heads, head.key(), head)
-	p.Resource = share(b, b.resources, u.Resource.key, u.Resource)
-	p.cost = profileBytes + samples.bytes()
+	headKey, resourceKey := head.key(), u.Resource.key
+	p = &Profile{Block: b, Samples: samples, identity: u.identity, cost: profileBytes + samples.bytes()}
+	shared := b.sharedBytes
+	p.Head = share(b.heads, headKey, head, &shared)
+	p.Resource = share(b.resources, resourceKey, u.Resource, &shared)
+	b.publish()
+	b.heads[headKey], b.resources[resourceKey], b.sharedBytes = p.Head, p.Resource, shared
 	return p, 0, nil
 }
 
-// share returns the value of the block that is equal to one.
-func share[T interface{ bytes() int64 }](b *Block, known map[string]T, key string, one T) T {
+// share returns the value that is known and equal to one. Otherwise it returns one, and adds its memory to bytes.
+func share[T interface{ bytes() int64 }](known map[string]T, key string, one T, bytes *int64) T {
 	if same, found := known[key]; found {
 		return same
 	}
-	known[key] = one
-	b.sharedBytes += one.bytes()
+	*bytes += one.bytes()
 	return one
 }

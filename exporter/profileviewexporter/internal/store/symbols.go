@@ -14,7 +14,7 @@ import (
 // Table holds what the samples of several profiles refer to, each string, function, location, stack and set of labels once. Row 0 of each set
 // means that there is none. All fields that are numbers of 32 bits are indices of rows.
 //
-// A table only grows. A copy of a table, made while nothing is added, can be read while more is added.
+// A copy of a table, made while nothing is added, can be read while more is added, and while that is undone.
 type Table struct {
 	Strings   Set[string]
 	Functions Set[Function]
@@ -100,6 +100,18 @@ func (t *Table) AddString(text []byte, work *meter.Meter) uint32 {
 	return index
 }
 
+// undo removes what was added since before was copied from the table.
+func (t *Table) undo(before *Table) {
+	t.Strings.undo(&before.Strings)
+	t.Functions.undo(&before.Functions)
+	t.Mappings.undo(&before.Mappings)
+	t.Lines.undo(&before.Lines)
+	t.Locations.undo(&before.Locations)
+	t.Stacks.undo(&before.Stacks)
+	t.Labels.undo(&before.Labels)
+	t.stringBytes = before.stringBytes
+}
+
 // bytes returns the memory of the table.
 func (t *Table) bytes() int64 {
 	return t.stringBytes + t.Strings.bytes() + t.Functions.bytes() + t.Mappings.bytes() + t.Lines.bytes() + t.Locations.bytes() +
@@ -162,6 +174,19 @@ func (s *Set[T]) grow(work *meter.Meter) bool {
 		s.slots[at] = uint32(i + 1)
 	}
 	return true
+}
+
+// undo removes the rows that were added since before was copied from the set.
+func (s *Set[T]) undo(before *Set[T]) {
+	kept := len(before.Rows)
+	s.slots = before.slots
+	// The last one first: no search for another row goes on behind its slot. Those that did not fit have no slot.
+	for i := min(len(s.Rows), len(s.slots)) - 1; i >= kept; i-- {
+		at, _ := s.find(s.Rows[i])
+		s.slots[at] = 0
+	}
+	clear(before.Rows[kept:min(len(s.Rows), cap(before.Rows))]) // Rows can refer to texts.
+	s.Rows = before.Rows
 }
 
 // bytes returns the memory of the set, without memory that rows point to.
