@@ -91,16 +91,12 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 		return nil, err
 	}
 	b := s.block(blockKey{u.Resource.Tenant, u.Resource.Service, u.restored()}, len(u.Pprof), now)
-	p, bytes, err := b.add(&u, &parsed, work)
+	p, bytes, err := b.add(&u, &parsed, s.limits.Memory, work)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		s.added(b, bytes)
 		return nil, err
-	}
-	if p.cost+bytes > s.limits.Memory && b.live == 0 {
-		s.added(b, bytes)
-		return nil, fmt.Errorf("%w: it needs %d bytes of memory, max_memory is %d", ErrTooLarge, p.cost+bytes, s.limits.Memory)
 	}
 	p.setTimes(&u, now)
 	if !s.insert(p, u.restored()) {

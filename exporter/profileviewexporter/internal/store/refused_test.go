@@ -5,6 +5,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,4 +66,23 @@ func TestRefusedLeavesNothing(t *testing.T) {
 	assert.Less(t, most, int64(limit/4), "the memory of the head is reserved before the symbols are added")
 	add(t, s, upload("s", 3, functions))
 	checkNames(t, s, "s", 1, 3)
+}
+
+// For a profile that can never fit, nothing is evicted, even if its service has others.
+func TestTooLargeEvictsNothing(t *testing.T) {
+	s := New(Limits{Memory: 1 << 20, PerSeries: 1000}, func(reason Reason) { t.Error(reason) })
+	add(t, s, upload("other", 1, 500))
+	add(t, s, upload("s", 2, 10))
+	profiles, memory := s.Held()
+	deep := upload("s", 3, 1)
+	// Each byte of it is a stack, so that it gets no block of its own.
+	deep.Pprof = pprofwire.AppendSample(deep.Pprof, slices.Repeat(pprofwire.AppendID(nil, 1), 60_000), []int64{1}, nil)
+	require.Less(t, len(deep.Pprof), 1<<20/blockMemoryPart)
+	_, err := s.Add(deep, nil)
+	require.ErrorIs(t, err, ErrTooLarge)
+	profilesAfter, memoryAfter := s.Held()
+	assert.Equal(t, profiles, profilesAfter)
+	assert.Equal(t, memory, memoryAfter)
+	add(t, s, upload("s", 4, 500))
+	checkNames(t, s, "s", 2, 4)
 }

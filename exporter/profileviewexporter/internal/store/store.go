@@ -7,6 +7,7 @@ package store // import "github.com/otelpprof/otelpprof/exporter/profileviewexpo
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -220,8 +221,9 @@ func (b *Block) publish() {
 	b.published.Store(&published)
 }
 
-// add adds a pprof, and returns the memory of the block. After an error, the block is as it was.
-func (b *Block) add(u *Upload, parsed *pprofwire.Profile, work *meter.Meter) (p *Profile, bytes int64, err error) {
+// add adds a pprof, and returns the memory of the block. After an error, the block is as it was. One that can never fit into limit is an error:
+// nothing is evicted for it.
+func (b *Block) add(u *Upload, parsed *pprofwire.Profile, limit int64, work *meter.Meter) (p *Profile, bytes int64, err error) {
 	b.adding.Lock()
 	defer b.adding.Unlock()
 	before := *b.table
@@ -244,6 +246,9 @@ func (b *Block) add(u *Upload, parsed *pprofwire.Profile, work *meter.Meter) (p 
 	shared := b.sharedBytes
 	p.Head = share(b.heads, headKey, head, &shared)
 	p.Resource = share(b.resources, resourceKey, u.Resource, &shared)
+	if needed := p.cost + blockBytes + b.table.bytes() + shared; needed > limit {
+		return nil, 0, fmt.Errorf("%w: it needs %d bytes of memory, max_memory is %d", ErrTooLarge, needed, limit)
+	}
 	b.publish()
 	b.heads[headKey], b.resources[resourceKey], b.sharedBytes = p.Head, p.Resource, shared
 	return p, 0, nil
