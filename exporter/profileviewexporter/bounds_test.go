@@ -4,17 +4,21 @@
 package profileviewexporter
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // The state of each resource in each point of a series is reserved.
@@ -39,4 +43,60 @@ func TestStatesAreReserved(t *testing.T) {
 		}
 		return g, reserved
 	})
+}
+
+// withTypes returns an exporter with the states of pods, each of so many sample types and comments.
+func withTypes(t *testing.T, pods, types int) holding {
+	t.Helper()
+	h := newHolding(t, 1<<30)
+	p := hostile(1, 1, 1, 1, 0, 1)
+	p.SampleType, p.Sample[0].Value = nil, slices.Repeat([]int64{1}, types)
+	for i := range types {
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: "live_" + strconv.Itoa(i), Unit: "count"})
+		p.Comments = append(p.Comments, strconv.Itoa(i))
+	}
+	for pod := range pods {
+		h.holdHostile(t, p, strconv.Itoa(pod))
+	}
+	return h
+}
+
+// mergeAll merges all profiles.
+func (h holding) mergeAll(work *meter.Meter) (*merger, error) {
+	c := call{pages: h.pages, work: work}
+	filter, err := c.newFilter(nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := c.search(&store.Query{}, filter)
+	if err != nil {
+		return nil, err
+	}
+	selection, err := c.selection(found, filter, "")
+	if err != nil {
+		return nil, err
+	}
+	return c.merge(selection, 0)
+}
+
+// The memory of many sample types is reserved, the work on them does not grow with their square, and a client that leaves ends it.
+func TestManySampleTypes(t *testing.T) {
+	h := withTypes(t, 50, 2000)
+	memorytest.CheckCovered(t, func(reserve func(int64) error) error {
+		m, err := h.mergeAll(meter.New(0, reserve))
+		assert.Len(t, m.types, 2000)
+		assert.Len(t, m.head.Comments, maxComments)
+		return err
+	})
+	calls := 0
+	_, err := h.mergeAll(meter.New(1<<40, func(int64) error {
+		calls++
+		return nil
+	}))
+	require.NoError(t, err)
+	assert.Greater(t, calls, 50)
+
+	h = withTypes(t, 50, 6000)
+	assert.Less(t, profiletest.CPUTime(func() { _, err = h.mergeAll(&meter.Meter{}) }), memorytest.Slowdown*2*time.Second)
+	require.NoError(t, err)
 }

@@ -22,30 +22,40 @@ type merger struct {
 	work    *meter.Meter
 	table   *store.Table
 	samples store.Set[mergedSample]
-	// values are the values of the samples, by sample type.
-	types  []pprof.SampleType
-	values [][]int64
+	// values are the values of the samples, by sample type. columns has the positions of the types.
+	types   []pprof.SampleType
+	columns map[pprof.SampleType]int
+	values  [][]int64
 
-	// head, begin and duration are of all profiles. common are the sample types that all of them have.
+	// head, begin and duration are of all profiles. heads are those that were merged into head, and comments are its comments.
 	head            store.Head
 	begin, duration int64
-	common          []pprof.SampleType
+	heads           map[*store.Head]bool
+	comments        map[string]bool
+	// common is the number of heads that have a sample type, without those after one that lacks it.
+	common map[pprof.SampleType]int
 }
 
 type mergedSample struct{ stack, labels uint32 }
 
+// The memory of a head and of a sample type while profiles are merged.
+const (
+	headBytes = 64
+	typeBytes = 256
+)
+
 // merge merges a selection.
 func (c *call) merge(s *selection, leafFrames int) (*merger, error) {
-	s.keepLatest()
-	m := &merger{leafFrames: leafFrames, work: c.work, table: store.NewTable()}
+	if err := s.keepLatest(c.work); err != nil {
+		return nil, err
+	}
+	m := &merger{
+		leafFrames: leafFrames, work: c.work, table: store.NewTable(), columns: map[pprof.SampleType]int{},
+		heads: map[*store.Head]bool{}, comments: map[string]bool{}, common: map[pprof.SampleType]int{},
+	}
 	for p := range s.each {
-		if err := m.addHead(p.Profile); err != nil {
+		if err := m.add(p); err != nil {
 			return nil, err
-		}
-		for _, column := range p.wanted {
-			if t := p.Columns[column].SampleType; !slices.Contains(m.types, t) {
-				m.types = append(m.types, t)
-			}
 		}
 	}
 	m.values = make([][]int64, len(m.types))
@@ -57,28 +67,56 @@ func (c *call) merge(s *selection, leafFrames int) (*merger, error) {
 	return m, s.filter.err()
 }
 
-// addHead merges what a profile says of its samples.
-func (m *merger) addHead(p *store.Profile) error {
-	types := make([]pprof.SampleType, len(p.Columns))
-	for i := range p.Columns {
-		types[i] = p.Columns[i].SampleType
-	}
-	if len(m.types) == 0 { // It is the first.
-		m.head, m.begin, m.common = *p.Head, p.Begin.UnixNano(), types
+// add merges what a profile says of its samples.
+func (m *merger) add(p *selectedProfile) error {
+	if len(m.heads) == 0 { // It is the first.
+		m.head, m.begin = *p.Head, p.Begin.UnixNano()
 		m.head.Comments = nil
-	}
-	if m.head.PeriodType != p.PeriodType {
-		return errDiffers("one has the period type %s/%s, another %s/%s", m.head.PeriodType.Name, m.head.PeriodType.Unit, p.PeriodType.Name, p.PeriodType.Unit)
-	}
-	m.common = slices.DeleteFunc(m.common, func(t pprof.SampleType) bool { return !slices.Contains(types, t) })
-	if len(m.common) == 0 {
-		return errDiffers("they have no sample type in common")
 	}
 	m.begin = min(m.begin, p.Begin.UnixNano())
 	m.duration += int64(p.End.Sub(p.Begin))
-	m.head.Period = max(m.head.Period, p.Period)
-	for _, c := range p.Comments {
-		if len(m.head.Comments) < maxComments && !slices.Contains(m.head.Comments, c) {
+	if !m.heads[p.Head] {
+		if err := m.addHead(p.Head); err != nil {
+			return err
+		}
+	}
+	for _, column := range p.wanted {
+		t := p.Columns[column].SampleType
+		if _, known := m.columns[t]; !known && m.work.Use(typeBytes) == nil {
+			m.columns[t] = len(m.types)
+			m.types = append(m.types, t)
+		}
+	}
+	return m.work.Advance(columnWork * int64(len(p.wanted)))
+}
+
+// addHead merges a head, which many profiles can share.
+func (m *merger) addHead(h *store.Head) error {
+	bytes := int64(headBytes)
+	if len(m.heads) == 0 {
+		bytes += typeBytes * int64(len(h.Columns)) // in common
+	}
+	if err := cmp.Or(m.work.Use(bytes), m.work.Advance(columnWork*int64(len(h.Columns)+len(h.Comments)))); err != nil {
+		return err
+	}
+	if m.head.PeriodType != h.PeriodType {
+		return errDiffers("one has the period type %s/%s, another %s/%s", m.head.PeriodType.Name, m.head.PeriodType.Unit, h.PeriodType.Name, h.PeriodType.Unit)
+	}
+	hasCommon := false
+	for i := range h.Columns {
+		if t := h.Columns[i].SampleType; m.common[t] >= len(m.heads) {
+			m.common[t] = len(m.heads) + 1
+			hasCommon = true
+		}
+	}
+	if !hasCommon {
+		return errDiffers("they have no sample type in common")
+	}
+	m.heads[h] = true
+	m.head.Period = max(m.head.Period, h.Period)
+	for _, c := range h.Comments {
+		if len(m.comments) < maxComments && !m.comments[c] {
+			m.comments[c] = true
 			m.head.Comments = append(m.head.Comments, c)
 		}
 	}
@@ -90,7 +128,7 @@ func errDiffers(format string, arguments ...any) error {
 	return fail(http.StatusUnprocessableEntity, "the profiles measure different things: %s", fmt.Sprintf(format, arguments...))
 }
 
-// maxComments limits the comments of the result. More have no use, and each is compared with all others.
+// maxComments limits the comments of the result. More have no use.
 const maxComments = 1000
 
 // maxPGOSize limits default.pgo, which is kept in repositories of source code.

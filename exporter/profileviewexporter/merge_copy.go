@@ -68,7 +68,7 @@ func (p *copier) profile(from *selectedProfile) error {
 	}
 	columns := make([]int, len(from.columns))
 	for i, column := range from.columns {
-		columns[i] = slices.Index(p.types, from.Columns[column].SampleType)
+		columns[i] = p.columns[from.Columns[column].SampleType]
 	}
 	for s := range from.samples {
 		at, err := p.sample(s.Stack, s.Labels)
@@ -88,9 +88,10 @@ func (p *copier) sample(stack, labels uint32) (int, error) {
 	if p.leafFrames == 0 {
 		s.labels = p.label(labels)
 	}
+	before := len(p.samples.Rows)
 	at := int(p.samples.Add(s, p.work))
-	for i := range p.values {
-		if at == len(p.values[i]) {
+	if at == before {
+		for i := range p.values {
 			p.values[i] = store.Append(p.values[i], 0, p.work)
 		}
 	}

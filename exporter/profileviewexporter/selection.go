@@ -4,10 +4,12 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // selection is what a query selects: profiles, some of their sample types, and some of their samples.
@@ -38,12 +40,19 @@ func (p *selectedProfile) samples(yield func(store.Sample) bool) {
 	p.Samples.All(func(s store.Sample) bool { return p.keeps != nil && !p.keeps(s.Labels) || yield(s) })
 }
 
+// columnWork is the work to look at a sample type of a profile.
+const columnWork = 64
+
 // selection returns the selection of profiles that match a filter, with the sample types of an ID, or all if it is empty.
 func (c *call) selection(profiles []*store.Profile, filter *filter, id string) (*selection, error) {
-	const profileBytes = 136
+	const profileBytes, columnBytes = 136, 24
 	s := &selection{filter: filter}
-	parts, bytes := map[*store.Block]int{}, int64(0)
+	parts := map[*store.Block]int{}
 	for _, p := range profiles {
+		of := int64(len(p.Columns))
+		if err := cmp.Or(c.work.Advance(columnWork*of), c.work.Need(columnBytes*of)); err != nil {
+			return nil, err
+		}
 		var columns []int
 		for i := range p.Columns {
 			if (id == "" || p.Columns[i].ID == id) && filter.column(p, i) {
@@ -53,6 +62,7 @@ func (c *call) selection(profiles []*store.Profile, filter *filter, id string) (
 		if len(columns) == 0 {
 			continue
 		}
+		bytes := profileBytes + columnBytes*int64(len(columns))
 		at, found := parts[p.Block]
 		if !found {
 			at = len(s.parts)
@@ -60,11 +70,13 @@ func (c *call) selection(profiles []*store.Profile, filter *filter, id string) (
 			s.parts = append(s.parts, selectedPart{table: p.Block.Table()})
 			bytes += int64(len(s.parts[at].table.Labels.Rows))
 		}
+		if err := c.work.Use(bytes); err != nil {
+			return nil, err
+		}
 		s.parts[at].profiles = append(s.parts[at].profiles, selectedProfile{Profile: p, wanted: columns, columns: columns, keeps: filter.keeps(p)})
 		s.profiles = append(s.profiles, p)
-		bytes += profileBytes
 	}
-	return s, c.work.Use(bytes)
+	return s, nil
 }
 
 // unit returns the unit of the first sample type that the query wants.
@@ -78,23 +90,37 @@ func (s *selection) unit() string {
 // gaugeKey identifies a sample type of a resource whose values are a state at one time.
 type gaugeKey struct{ resource, id string }
 
+// gaugeBytes is the most memory of such a key and a time in a map that grows.
+const gaugeBytes = 208
+
 // keepLatest leaves out the values of earlier profiles if they are a state at one time: of each resource, those of the latest profile
 // count. All profiles of that time do, such as the parts of one capture.
-func (s *selection) keepLatest() {
+func (s *selection) keepLatest(work *meter.Meter) error {
 	latest := map[gaugeKey]time.Time{}
 	for p := range s.each {
 		for _, i := range p.columns {
-			key := gaugeKey{p.Resource.Key(), p.Columns[i].ID}
-			if at, found := latest[key]; p.Columns[i].IsGauge && (!found || p.End.After(at)) {
-				latest[key] = p.End
+			if !p.Columns[i].IsGauge {
+				continue
 			}
+			key := gaugeKey{p.Resource.Key(), p.Columns[i].ID}
+			if at, found := latest[key]; found && !p.End.After(at) || work.Need(gaugeBytes*int64(len(latest)+1)) != nil {
+				continue
+			}
+			latest[key] = p.End
+		}
+		if err := work.Advance(columnWork * int64(len(p.columns))); err != nil {
+			return err
 		}
 	}
 	for p := range s.each {
 		p.columns = slices.DeleteFunc(slices.Clone(p.columns), func(i int) bool {
 			return p.Columns[i].IsGauge && !p.End.Equal(latest[gaugeKey{p.Resource.Key(), p.Columns[i].ID}])
 		})
+		if err := work.Advance(columnWork * int64(len(p.columns))); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // each iterates over all profiles.

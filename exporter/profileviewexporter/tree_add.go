@@ -16,7 +16,9 @@ import (
 
 // add adds the samples of a selection to a side. Of a profile with several selected sample types, it adds the first.
 func (t *tree) add(s *selection, side int) error {
-	s.keepLatest()
+	if err := s.keepLatest(t.work); err != nil {
+		return err
+	}
 	for i := range s.parts {
 		a := adder{tree: t, table: s.parts[i].table, side: side}
 		if err := a.add(s.parts[i].profiles); err != nil {
