@@ -61,22 +61,37 @@ func withTypes(t *testing.T, pods, types int) holding {
 	return h
 }
 
-// mergeAll merges all profiles.
-func (h holding) mergeAll(work *meter.Meter) (*merger, error) {
-	c := call{pages: h.pages, work: work}
+// selectAll returns a call whose memory work counts, and all profiles.
+func (h holding) selectAll(work *meter.Meter) (*call, *selection, error) {
+	c := &call{pages: h.pages, work: work}
 	filter, err := c.newFilter(nil, nil, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	found, _, err := c.search(&store.Query{}, filter)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	selection, err := c.selection(found, filter, "")
+	s, err := c.selection(found, filter, "")
+	return c, s, err
+}
+
+// mergeAll merges all profiles.
+func (h holding) mergeAll(work *meter.Meter) (*merger, error) {
+	c, s, err := h.selectAll(work)
 	if err != nil {
 		return nil, err
 	}
-	return c.merge(selection, 0)
+	return c.merge(s, 0)
+}
+
+// counting returns a meter of work that needs no more memory, and the number of times that its caller can end the work.
+func counting() (work *meter.Meter, calls *int) {
+	calls = new(int)
+	return meter.New(1<<40, func(int64) error {
+		*calls++
+		return nil
+	}), calls
 }
 
 // The memory of many sample types is reserved, the work on them does not grow with their square, and a client that leaves ends it.
@@ -88,15 +103,34 @@ func TestManySampleTypes(t *testing.T) {
 		assert.Len(t, m.head.Comments, maxComments)
 		return err
 	})
-	calls := 0
-	_, err := h.mergeAll(meter.New(1<<40, func(int64) error {
-		calls++
-		return nil
-	}))
+	work, calls := counting()
+	_, err := h.mergeAll(work)
 	require.NoError(t, err)
-	assert.Greater(t, calls, 50)
+	assert.Greater(t, *calls, 50)
 
 	h = withTypes(t, 50, 6000)
 	assert.Less(t, profiletest.CPUTime(func() { _, err = h.mergeAll(&meter.Meter{}) }), memorytest.Slowdown*2*time.Second)
 	require.NoError(t, err)
+}
+
+// The frames of all stacks of a request count towards their limit, and a client that leaves ends the work on them.
+func TestFramesOfRequest(t *testing.T) {
+	const stacks, lines = 300, 10_000
+	p := hostile(1, 1, 1, 1, 0, lines)
+	for i := range stacks {
+		l := &profile.Location{ID: uint64(i + 2), Address: uint64(i + 1), Line: p.Location[0].Line[:1]}
+		p.Location = append(p.Location, l)
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{p.Location[0], l}, Value: []int64{1}})
+	}
+	h := newHolding(t, 1<<30)
+	h.holdHostile(t, p, "a")
+	work, calls := counting()
+	c, s, err := h.selectAll(work)
+	require.NoError(t, err)
+	tree, err := c.tree(s, s)
+	require.NoError(t, err)
+	assert.Greater(t, *calls, 20)
+	assert.Equal(t, 2*(lines+stacks*(lines+1)), tree.steps)
+	tree.steps = maxFrames - stacks*lines
+	require.ErrorContains(t, tree.add(s, 0), "frames together")
 }

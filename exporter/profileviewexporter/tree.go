@@ -25,6 +25,8 @@ type tree struct {
 	// values are the values, by node and side. profiles is the number of profiles with a selected sample, by side.
 	values   [][2]sum
 	profiles [2]int
+	// steps counts the frames of all stacks.
+	steps int
 
 	work *meter.Meter
 }

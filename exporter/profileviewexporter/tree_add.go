@@ -36,11 +36,9 @@ type adder struct {
 	// functions are the names of functions plus 1, and nodes the nodes of stacks plus 1.
 	functions, nodes []uint32
 	frames           []uint32
-	// steps counts the frames of all stacks.
-	steps int
 }
 
-// maxFrames limits the frames of all stacks of a part. It takes a few seconds.
+// maxFrames limits the frames of all stacks of a request. It takes a few seconds.
 const maxFrames = 1 << 27
 
 func (a *adder) add(profiles []selectedProfile) error {
@@ -109,7 +107,7 @@ func (a *adder) location(at, location uint32) (uint32, error) {
 	a.frames = a.frames[:0]
 	for line := l.Lines; line != 0; {
 		row := &a.table.Lines.Rows[line]
-		a.frames = append(a.frames, a.function(row, l))
+		a.frames = store.Append(a.frames, a.function(row, l), a.work)
 		line = row.Next
 	}
 	if len(a.frames) == 0 {
@@ -117,6 +115,9 @@ func (a *adder) location(at, location uint32) (uint32, error) {
 	}
 	if a.steps += len(a.frames); a.steps > maxFrames {
 		return 0, fail(http.StatusUnprocessableEntity, "the stacks have more than %d frames together: select a shorter time", maxFrames)
+	}
+	if err := a.work.Advance(int64(len(a.frames))); err != nil {
+		return 0, err
 	}
 	for _, name := range slices.Backward(a.frames) {
 		at = a.child(at, name)
