@@ -97,7 +97,7 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 				visit(p.Profile, i)
 			}
 		}
-		if err := cmp.Or(filter.err(), c.work.Err()); err != nil {
+		if err := filter.err(); err != nil {
 			return nil, err
 		}
 	}
@@ -142,13 +142,16 @@ func (c *call) labelNames(r *typesv1.LabelNamesRequest) (*typesv1.LabelNamesResp
 	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names.all))}, err
 }
 
+// labelWork is the work to look at a label of samples.
+const labelWork = 32
+
 // sampleLabels calls visit with the labels of selected samples that are text. It leaves out IDs, which are of little use in a list.
 func (c *call) sampleLabels(selected []*selection, visit func(name, value string)) error {
 	for _, s := range selected {
 		for i := range s.parts {
 			c.partLabels(&s.parts[i], visit)
 		}
-		if err := cmp.Or(s.filter.err(), c.work.Err()); err != nil {
+		if err := s.filter.err(); err != nil {
 			return err
 		}
 	}
@@ -172,7 +175,7 @@ func (c *call) partLabels(part *selectedPart, visit func(name, value string)) {
 			if seen[s.Labels] || p.keeps != nil && !p.keeps(s.Labels) || !slices.ContainsFunc(p.columns, hasValue) {
 				continue
 			}
-			for at := s.Labels; !seen[at]; at = rows[at].Next { // those after one that was seen were, too
+			for at := s.Labels; !seen[at] && c.work.Advance(labelWork) == nil; at = rows[at].Next { // those after one that was seen were, too
 				seen[at] = true
 				key := part.table.Text(rows[at].Key)
 				if name := series.Name(key); rows[at].Text != 0 && name != "" && key != links.Trace && key != links.Span {

@@ -11,8 +11,6 @@ import (
 
 	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
-
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
 
 func (c *call) selectSeries(r *querierv1.SelectSeriesRequest) (*querierv1.SelectSeriesResponse, error) {
@@ -28,7 +26,7 @@ func (c *call) selectSeries(r *querierv1.SelectSeriesRequest) (*querierv1.Select
 		return nil, err
 	}
 	g := grouping{
-		call: c, criteria: selecting, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(),
+		call: c, criteria: selecting, filter: selection.filter, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(),
 		groups: map[string]*group{}, newest: map[stateKey]time.Time{},
 	}
 	if whole := min(g.end.Sub(g.start), longest); g.step <= 0 || g.step > whole {
@@ -50,6 +48,7 @@ const longest = 100 * 365 * 24 * time.Hour
 type grouping struct {
 	*call
 	*criteria
+	filter *filter
 	step   time.Duration
 	by     []string
 	groups map[string]*group
@@ -85,8 +84,17 @@ type state struct {
 
 // addPart adds the profiles of a part.
 func (g *grouping) addPart(part *selectedPart) error {
+	var reader *labelReader
+	if len(g.by) > 0 {
+		if reader = g.filter.reader(part.table, g.by); reader == nil {
+			return g.work.Err()
+		}
+	}
 	for i := range part.profiles {
 		p := &part.profiles[i]
+		if err := cmp.Or(g.work.Advance(profileWork), g.filter.err()); err != nil {
+			return err
+		}
 		column := p.columns[0]
 		at, _ := p.Within(g.start, g.end)
 		step := int64((at.Sub(g.start) + g.step - 1) / g.step)
@@ -97,11 +105,11 @@ func (g *grouping) addPart(part *selectedPart) error {
 		}
 		labels := labelsOf(p.Profile, column, g.by)
 		// The labels that the resource does not have can be labels of samples.
-		missing := slices.DeleteFunc(slices.Clone(g.by), func(name string) bool { return labelOf(p.Profile, column, name) != "" })
+		missing := slices.DeleteFunc(upTo(len(g.by)), func(i int) bool { return labelOf(p.Profile, column, g.by[i]) != "" })
 		sums := map[string]*sampleSum{"": {labels, float64(p.Samples.Totals[column])}}
 		if len(missing) > 0 || p.keeps != nil {
 			var err error
-			if sums, err = g.sumSamples(part.table, p, labels, missing); err != nil {
+			if sums, err = g.sumSamples(reader, p, labels, missing); err != nil {
 				return err
 			}
 		}
@@ -135,17 +143,20 @@ type sampleSum struct {
 	value  float64
 }
 
-// sumSamples sums the samples of a profile by some of their labels.
-func (g *grouping) sumSamples(table *store.Table, p *selectedProfile, labels []*typesv1.LabelPair, by []string) (map[string]*sampleSum, error) {
+// sumSamples sums the samples of a profile by some of their labels. missing are the positions of their names.
+func (g *grouping) sumSamples(reader *labelReader, p *selectedProfile, labels []*typesv1.LabelPair, missing []int) (map[string]*sampleSum, error) {
 	sums, known := map[string]*sampleSum{}, map[uint32]*sampleSum{}
 	added := int64(0) // the memory of sums
 	for s := range p.samples {
 		to := known[s.Labels]
 		if to == nil {
 			own := slices.Clone(labels)
-			for _, name := range by {
-				if values := labelValues(table, s.Labels, name); len(values) > 0 && values[0] != "" {
-					own = append(own, &typesv1.LabelPair{Name: name, Value: values[0]})
+			if len(missing) > 0 {
+				values := reader.read(s.Labels)
+				for _, i := range missing {
+					if len(values[i]) > 0 && values[i][0] != "" {
+						own = append(own, &typesv1.LabelPair{Name: g.by[i], Value: values[i][0]})
+					}
 				}
 			}
 			slices.SortFunc(own, compareNames)

@@ -4,8 +4,11 @@
 package profileviewexporter
 
 import (
+	"bytes"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // The state of each resource in each point of a series is reserved.
@@ -61,10 +65,10 @@ func withTypes(t *testing.T, pods, types int) holding {
 	return h
 }
 
-// selectAll returns a call whose memory work counts, and all profiles.
-func (h holding) selectAll(work *meter.Meter) (*call, *selection, error) {
+// selectAll returns a call whose memory work counts, and all profiles that some selectors select.
+func (h holding) selectAll(work *meter.Meter, selectors ...selector) (*call, *selection, error) {
 	c := &call{pages: h.pages, work: work}
-	filter, err := c.newFilter(nil, nil, nil)
+	filter, err := c.newFilter(selectors, nil, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,4 +137,88 @@ func TestFramesOfRequest(t *testing.T) {
 	assert.Equal(t, 2*(lines+stacks*(lines+1)), tree.steps)
 	tree.steps = maxFrames - stacks*lines
 	require.ErrorContains(t, tree.add(s, 0), "frames together")
+}
+
+// withLabels returns an exporter with samples that share a long list of labels.
+func withLabels(t *testing.T, samples, labels int) holding {
+	t.Helper()
+	var raw, list []byte
+	texts := []string{"", "samples", "count", "cpu", "nanoseconds", "id"}
+	for i := range labels {
+		texts = append(texts, "label.key."+strconv.Itoa(i))
+		list = pprofwire.AppendLabel(list, pprofwire.Label{Key: uint32(len(texts) - 1), Str: 1})
+	}
+	for i := range samples {
+		id := pprofwire.AppendLabel(nil, pprofwire.Label{Key: 5, Num: int64(i + 1)})
+		raw = pprofwire.AppendSample(raw, nil, []int64{1}, append(id, list...))
+	}
+	raw = pprofwire.AppendSampleType(raw, pprofwire.ValueType{Type: 1, Unit: 2})
+	raw = pprofwire.AppendPeriodType(raw, pprofwire.ValueType{Type: 3, Unit: 4})
+	for _, text := range texts {
+		raw = pprofwire.AppendString(raw, text)
+	}
+	h := newHolding(t, 1<<30)
+	h.hold(t, raw, "samples", map[string]string{"service.name": "s"})
+	return h
+}
+
+// The labels of samples are read once for all selectors or names.
+func TestLabelsAreReadOnce(t *testing.T) {
+	h := withLabels(t, 2000, 1000)
+	var selectors, names []string
+	for i := range maxSelectors {
+		selectors = append(selectors, "x"+strconv.Itoa(i)+`=\"\"`)
+		names = append(names, `"x`+strconv.Itoa(i)+`"`)
+	}
+	for _, body := range []string{`"labelSelector":"{` + strings.Join(selectors, ",") + `}"`, `"labelSelector":"{}","groupBy":[` + strings.Join(names, ",") + `]`} {
+		assert.Less(t, profiletest.CPUTime(func() {
+			w := h.query(t, "SelectSeries", `{"profileTypeID":"`+hostileID+`",`+body+`}`)
+			assert.Equal(t, http.StatusOK, w.Code, w.Body)
+		}), memorytest.Slowdown*500*time.Millisecond)
+	}
+}
+
+// The labels that a request reads have a limit, and a client that leaves ends the work on them.
+func TestLabelsOfRequest(t *testing.T) {
+	const samples, labels = 2000, 1000
+	h := withLabels(t, samples, labels)
+	work, calls := counting()
+	c, s, err := h.selectAll(work, selector{key: "x"})
+	require.NoError(t, err)
+	_, err = c.tree(s)
+	require.NoError(t, err)
+	assert.Greater(t, *calls, 6)
+	assert.EqualValues(t, samples*(labels+1), s.filter.steps)
+
+	c, s, err = h.selectAll(work, selector{key: "x"})
+	require.NoError(t, err)
+	s.filter.steps = maxWork - int64(labels)
+	_, err = c.tree(s)
+	require.ErrorContains(t, err, "too many labels")
+}
+
+// The results for the labels of samples are reserved for each combination of selectors that is not decided by the resource.
+func TestResultsAreReserved(t *testing.T) {
+	const keys = 5
+	var raw bytes.Buffer
+	require.NoError(t, hostile(3000, 1, 10, 10, 10, 1).WriteUncompressed(&raw))
+	var selectors []selector
+	for i := range keys {
+		selectors = append(selectors, selector{key: "x" + strconv.Itoa(i), text: "v"})
+	}
+	h := newHolding(t, 1<<30)
+	for combination := range 1 << keys {
+		attributes := map[string]string{"service.name": "s"}
+		for i, s := range selectors {
+			if combination&(1<<i) != 0 {
+				attributes[s.key] = "v"
+			}
+		}
+		h.hold(t, raw.Bytes(), "samples", attributes)
+	}
+	memorytest.CheckCovered(t, func(reserve func(int64) error) error {
+		_, s, err := h.selectAll(meter.New(0, reserve), selectors...)
+		assert.Len(t, s.profiles, 1<<keys)
+		return err
+	})
 }

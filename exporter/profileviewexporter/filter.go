@@ -5,18 +5,22 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // filter selects profiles and samples. It remembers results, and is not safe for concurrent use.
 type filter struct {
 	selectors []selector
 	resources map[*store.Resource]undecided
-	samples   map[labelsKey]*decided
+	// samples has a result for each set of labels of a block, and readers read the labels that the selectors need.
+	samples map[labelsKey][]result
+	readers map[*store.Block]*labelReader
+	// steps counts the labels that were read.
+	steps int64
+	work  *meter.Meter
 }
 
 // The lengths of IDs in bytes.
@@ -26,12 +30,15 @@ const (
 )
 
 // newFilter returns a filter with selectors and the IDs of traces and spans.
-func (p *pages) newFilter(selectors []selector, traceIDs, spanIDs []string) (*filter, error) {
+func (c *call) newFilter(selectors []selector, traceIDs, spanIDs []string) (*filter, error) {
 	if err := limitSelectors(selectors); err != nil {
 		return nil, err
 	}
-	f := &filter{selectors: selectors, resources: map[*store.Resource]undecided{}, samples: map[labelsKey]*decided{}}
-	links := p.cfg.Encoding.LinkLabels
+	f := &filter{
+		selectors: selectors, resources: map[*store.Resource]undecided{},
+		samples: map[labelsKey][]result{}, readers: map[*store.Block]*labelReader{}, work: c.work,
+	}
+	links := c.cfg.Encoding.LinkLabels
 	if err := f.addIDs(links.Trace, "trace", traceIDs, traceBytes); err != nil {
 		return nil, err
 	}
@@ -66,12 +73,6 @@ type labelsKey struct {
 	selectors uint64
 }
 
-// decided has a result for each set of labels of a block.
-type decided struct {
-	table   *store.Table
-	results []result
-}
-
 type result byte
 
 const (
@@ -93,18 +94,21 @@ func (f *filter) bytes() (bytes int64) {
 	return bytes
 }
 
-// err returns an error if the selectors have made too many steps: each byte of a value can take all steps of an expression. Then the
-// results of the filter are wrong.
+// err returns an error if the work has failed, or the filter has made too many steps: each byte of a value can take all steps of an expression.
+// Then the results of the filter are wrong.
 func (f *filter) err() error {
 	work := int64(0)
 	for i := range f.selectors {
 		work += f.selectors[i].work
 	}
-	if work > maxWork {
+	switch {
+	case f.steps > maxWork:
+		return fail(http.StatusUnprocessableEntity, "the samples have too many labels: more than %d would be read; select a shorter time", maxWork)
+	case work > maxWork:
 		return fail(http.StatusUnprocessableEntity, "the regular expressions are too expensive: they take more than %d steps for the values in memory; "+
 			"write shorter ones or select a shorter time", maxWork)
 	}
-	return nil
+	return f.work.Err()
 }
 
 // profile returns whether the resource of a profile does not exclude it.
@@ -148,54 +152,52 @@ func (f *filter) column(p *store.Profile, column int) bool {
 	return true
 }
 
-// keeps returns a function that returns whether samples with these labels are selected. It is nil if all samples of the profile are. It
-// must not be called before the last profile of the query is found.
+// keeps returns a function that returns whether samples with these labels are selected. It is nil if all samples of the profile are, or if
+// the work has failed. It must not be called before the last profile of the query is found.
 func (f *filter) keeps(p *store.Profile) func(labels uint32) bool {
 	undecided := f.resource(p.Resource).labels
 	if undecided == 0 {
 		return nil
 	}
+	reader := f.readers[p.Block]
+	if reader == nil {
+		names := make([]string, len(f.selectors))
+		for i := range f.selectors {
+			names[i] = f.selectors[i].key
+		}
+		if reader = f.reader(p.Block.Table(), names); reader == nil {
+			return nil
+		}
+		f.readers[p.Block] = reader
+	}
 	key := labelsKey{p.Block, undecided}
-	d := f.samples[key]
-	if d == nil {
-		d = &decided{table: p.Block.Table()}
-		d.results = make([]result, len(d.table.Labels.Rows))
-		f.samples[key] = d
+	results := f.samples[key]
+	if results == nil {
+		if f.work.Use(int64(len(reader.table.Labels.Rows))) != nil {
+			return nil
+		}
+		results = make([]result, len(reader.table.Labels.Rows))
+		f.samples[key] = results
 	}
 	return func(labels uint32) bool {
-		if d.results[labels] == unknown {
-			d.results[labels] = excluded
-			if f.matches(d.table, undecided, labels) {
-				d.results[labels] = selected
+		if results[labels] == unknown {
+			results[labels] = excluded
+			if f.matches(reader.read(labels), undecided) {
+				results[labels] = selected
 			}
 		}
-		return d.results[labels] == selected
+		return results[labels] == selected
 	}
 }
 
-func (f *filter) matches(table *store.Table, undecided uint64, labels uint32) bool {
+// matches returns whether the selectors that are undecided select these values, by selector.
+func (f *filter) matches(values [][]string, undecided uint64) bool {
 	for i := range f.selectors {
-		if undecided&(1<<i) != 0 && !f.selectors[i].matches(labelValues(table, labels, f.selectors[i].key)...) {
+		if undecided&(1<<i) != 0 && !f.selectors[i].matches(values[i]...) {
 			return false
 		}
 	}
 	return true
-}
-
-// labelValues returns the values of a label of samples, numbers as text.
-func labelValues(table *store.Table, labels uint32, key string) (values []string) {
-	for ; labels != 0; labels = table.Labels.Rows[labels].Next {
-		l := &table.Labels.Rows[labels]
-		if name := table.Text(l.Key); name != key && series.Name(name) != key {
-			continue
-		}
-		if l.Text != 0 || l.Number == 0 {
-			values = append(values, table.Text(l.Text))
-		} else {
-			values = append(values, strconv.FormatInt(l.Number, 10))
-		}
-	}
-	return values
 }
 
 // The labels that say what a profile measures.

@@ -73,7 +73,7 @@ const (
 )
 
 // filterOf returns the filter of the parameters: attributes, labels, and the IDs of a trace and a span.
-func (p *pages) filterOf(values url.Values) (*filter, error) {
+func (c *call) filterOf(values url.Values) (*filter, error) {
 	var all []selector
 	for _, one := range []struct {
 		prefix string
@@ -85,7 +85,7 @@ func (p *pages) filterOf(values url.Values) (*filter, error) {
 		}
 		all = append(all, some...)
 	}
-	return p.newFilter(all, nonEmpty(values, traceParameter), nonEmpty(values, spanParameter))
+	return c.newFilter(all, nonEmpty(values, traceParameter), nonEmpty(values, spanParameter))
 }
 
 // nonEmpty returns the values of a parameter that are not empty.

@@ -62,18 +62,17 @@ func (c *call) selection(profiles []*store.Profile, filter *filter, id string) (
 		if len(columns) == 0 {
 			continue
 		}
-		bytes := profileBytes + columnBytes*int64(len(columns))
 		at, found := parts[p.Block]
 		if !found {
 			at = len(s.parts)
 			parts[p.Block] = at
 			s.parts = append(s.parts, selectedPart{table: p.Block.Table()})
-			bytes += int64(len(s.parts[at].table.Labels.Rows))
 		}
-		if err := c.work.Use(bytes); err != nil {
+		keeps := filter.keeps(p)
+		if err := c.work.Use(profileBytes + columnBytes*int64(len(columns))); err != nil {
 			return nil, err
 		}
-		s.parts[at].profiles = append(s.parts[at].profiles, selectedProfile{Profile: p, wanted: columns, columns: columns, keeps: filter.keeps(p)})
+		s.parts[at].profiles = append(s.parts[at].profiles, selectedProfile{Profile: p, wanted: columns, columns: columns, keeps: keeps})
 		s.profiles = append(s.profiles, p)
 	}
 	return s, nil
