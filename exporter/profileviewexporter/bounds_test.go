@@ -222,3 +222,22 @@ func TestResultsAreReserved(t *testing.T) {
 		return err
 	})
 }
+
+// The lines that several locations of an answer share are reserved for each, and are copied once.
+func TestSharedLinesAreReserved(t *testing.T) {
+	const locations, lines = 100, 10_000
+	p := hostile(1, 1, 1, 1, 0, lines)
+	for i := range locations {
+		l := &profile.Location{ID: uint64(i + 2), Line: append([]profile.Line{{Function: p.Function[0], Line: int64(lines + i)}}, p.Location[0].Line...)}
+		p.Location = append(p.Location, l)
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1}})
+	}
+	h := newHolding(t, 1<<30)
+	h.holdHostile(t, p, "a")
+	memorytest.CheckCovered(t, func(reserve func(int64) error) error {
+		m, err := h.mergeAll(meter.New(0, reserve))
+		require.NoError(t, err)
+		_, err = m.pprof()
+		return err
+	})
+}

@@ -140,8 +140,9 @@ func (p *copier) mapping(row uint32) uint32 {
 }
 
 // line copies a line and the lines after it, the last one first.
-func (p *copier) line(first uint32) (copied uint32) {
-	for _, row := range slices.Backward(chain(first, func(row uint32) uint32 { return p.from.Lines.Rows[row].Next })) {
+func (p *copier) line(first uint32) uint32 {
+	rows, copied := p.lines.missing(first, func(row uint32) uint32 { return p.from.Lines.Rows[row].Next })
+	for _, row := range slices.Backward(rows) {
 		copied = p.lines.of(row, func() uint32 {
 			l := p.from.Lines.Rows[row]
 			l.Next = copied
@@ -157,11 +158,9 @@ func (p *copier) line(first uint32) (copied uint32) {
 }
 
 // label copies a label and the labels after it, the last one first.
-func (p *copier) label(first uint32) (copied uint32) {
-	if known := p.labels[first]; known != 0 {
-		return known - 1
-	}
-	for _, row := range slices.Backward(chain(first, func(row uint32) uint32 { return p.from.Labels.Rows[row].Next })) {
+func (p *copier) label(first uint32) uint32 {
+	rows, copied := p.labels.missing(first, func(row uint32) uint32 { return p.from.Labels.Rows[row].Next })
+	for _, row := range slices.Backward(rows) {
 		copied = p.labels.of(row, func() uint32 {
 			l := p.from.Labels.Rows[row]
 			l.Key, l.Text, l.Unit, l.Next = p.text(l.Key), p.text(l.Text), p.text(l.Unit), copied
@@ -171,10 +170,11 @@ func (p *copier) label(first uint32) (copied uint32) {
 	return copied
 }
 
-// chain returns a row and the rows after it. next returns the row after one, 0 for none.
-func chain(first uint32, next func(row uint32) uint32) (rows []uint32) {
-	for row := first; row != 0; row = next(row) {
-		rows = append(rows, row)
+// missing returns a row and the rows after it, up to one that is copied, and its copy. next returns the row after one, 0 for none.
+func (c copied) missing(first uint32, next func(row uint32) uint32) (rows []uint32, rest uint32) {
+	for first != 0 && c[first] == 0 {
+		rows = append(rows, first)
+		first = next(first)
 	}
-	return rows
+	return rows, max(c[first], 1) - 1
 }

@@ -69,35 +69,43 @@ func (w *writer) header() pprofwire.Header {
 
 // measure allocates the memory of the pprof.
 func (w *writer) measure() error {
-	const entryBytes, valueBytes = 96, 10 // at most
+	const entryBytes, lineBytes, valueBytes = 96, 32, 10 // at most
 	t := w.table
 	rows := len(t.Stacks.Rows)
-	if err := w.work.Need(5 * int64(rows)); err != nil {
+	lists := int64(rows + 4*(rows+len(t.Labels.Rows)+len(t.Lines.Rows)))
+	if err := w.work.Need(lists); err != nil {
 		return err
 	}
 	w.used = make([]bool, rows)
-	depths := make([]uint32, rows) // the number of locations of each stack
-	for i := 1; i < rows; i++ {
-		depths[i] = depths[t.Stacks.Rows[i].Caller] + 1
-	}
+	depths := lengths(rows, func(row int) uint32 { return t.Stacks.Rows[row].Caller })
+	labels := lengths(len(t.Labels.Rows), func(row int) uint32 { return t.Labels.Rows[row].Next })
+	lines := lengths(len(t.Lines.Rows), func(row int) uint32 { return t.Lines.Rows[row].Next })
 	idBytes := int64(bits.Len(uint(len(t.Locations.Rows)))/7 + 1)
-	size := int64(entryBytes * (len(t.Functions.Rows) + len(t.Mappings.Rows) + len(t.Locations.Rows) + len(t.Lines.Rows) + len(w.types) + 1))
+	size := int64(entryBytes * (len(t.Functions.Rows) + len(t.Mappings.Rows) + len(t.Locations.Rows) + len(w.types) + 1))
+	for _, l := range t.Locations.Rows { // They can share lines.
+		size += lineBytes * int64(lines[l.Lines])
+	}
 	for _, s := range t.Strings.Rows {
 		size += int64(len(s)) + valueBytes
-	}
-	labels := make([]uint32, len(t.Labels.Rows)) // the number of labels of each set
-	for i := 1; i < len(labels); i++ {
-		labels[i] = labels[t.Labels.Rows[i].Next] + 1
 	}
 	for _, i := range w.order {
 		s := w.samples.Rows[i]
 		size += entryBytes/4 + idBytes*int64(depths[s.stack]) + int64(valueBytes*len(w.columns)) + entryBytes/2*int64(labels[s.labels])
 	}
-	if err := w.work.Need(9*int64(rows) + 2*size); err != nil { // The caller compresses the pprof.
+	if err := w.work.Need(lists + 4*int64(rows) + 2*size); err != nil { // The caller compresses the pprof.
 		return err
 	}
 	w.out = make([]byte, 0, size)
 	return nil
+}
+
+// lengths returns the lengths of the lists that begin at each of n rows. next returns the row after one, which is a smaller one, 0 for none.
+func lengths(n int, next func(row int) uint32) []uint32 {
+	all := make([]uint32, n)
+	for row := 1; row < n; row++ {
+		all[row] = all[next(row)] + 1
+	}
+	return all
 }
 
 func (w *writer) writeSamples() {
