@@ -136,13 +136,14 @@ func isID(value pcommon.Value, id []byte) bool {
 
 // freeKey returns a key that no attribute of a list has: key, or key with a number.
 func (p *partialLinks) freeKey(list pcommon.Int32Slice, key string) string {
+	const longest = 32 // No key with a number is longer; a long key of others would be hashed for each sample.
 	taken := map[string]bool{}
 	texts, table := p.dict.StringTable(), p.dict.AttributeTable()
 	for _, i := range list.All() {
 		if i <= 0 || int(i) >= table.Len() {
 			continue
 		}
-		if text := table.At(int(i)).KeyStrindex(); text > 0 && int(text) < texts.Len() {
+		if text := table.At(int(i)).KeyStrindex(); text > 0 && int(text) < texts.Len() && len(texts.At(int(text))) <= longest {
 			taken[texts.At(int(text))] = true
 		}
 	}

@@ -22,6 +22,8 @@ type texts struct {
 	write bool
 	// faulty counts texts that are not UTF-8.
 	faulty int
+	// mended has the valid form of each: many attributes can share one text, and must not have a copy each.
+	mended map[string]string
 }
 
 // repaired returns the valid form of s, and whether to set it.
@@ -30,7 +32,15 @@ func (t *texts) repaired(s string) (string, bool) {
 		return s, false
 	}
 	t.faulty++
-	return strings.ToValidUTF8(s, string(utf8.RuneError)), t.write
+	if !t.write {
+		return s, false
+	}
+	valid, known := t.mended[s]
+	if !known {
+		valid = strings.ToValidUTF8(s, string(utf8.RuneError))
+		t.mended[s] = valid
+	}
+	return valid, true
 }
 
 func (t *texts) set(s string, set func(string)) {
@@ -111,7 +121,7 @@ func (w *work) repairText() {
 		return
 	}
 	w.makeOwn()
-	t = texts{write: true}
+	t = texts{write: true, mended: map[string]string{}}
 	t.message(w.pd)
 	w.stats.MendedTexts = t.faulty
 }

@@ -28,15 +28,17 @@ type faultyKey struct {
 	text  string
 }
 
-// keysOf returns the keys of attributes that are not UTF-8, in the order of the attributes, and all other keys.
+// keysOf returns the keys of attributes that are not UTF-8, each once, in the order of the attributes, and all other keys.
 func keysOf(d pprofile.ProfilesDictionary) (faulty []faultyKey, others map[string]bool) {
 	texts := d.StringTable()
 	others = map[string]bool{}
+	seen := make([]bool, texts.Len()) // Many attributes can have one long key.
 	for _, attribute := range d.AttributeTable().All() {
 		i := attribute.KeyStrindex()
-		if i < 0 || int(i) >= texts.Len() {
+		if i < 0 || int(i) >= texts.Len() || seen[i] {
 			continue
 		}
+		seen[i] = true
 		if text := texts.At(int(i)); utf8.ValidString(text) {
 			others[text] = true
 		} else {

@@ -5,7 +5,9 @@ package dedup
 
 import (
 	"cmp"
+	"strings"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -165,10 +167,20 @@ func (w *work) handleInvalid() (proceed bool, err error) {
 	return true, nil
 }
 
+// maxService is the length of a service name that is kept of dropped profiles: a log line has less.
+const maxService = 1 << 10
+
+// serviceOf returns the beginning of the service name of a resource.
+func serviceOf(resource pcommon.Resource) string {
+	name := attributevalue.Service(resource.Attributes())
+	return strings.Clone(name[:min(len(name), maxService)])
+}
+
 // findInvalid reports for each profile, in the order of the message, whether it is invalid. It returns the error of the
 // first invalid one, and counts them.
 func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
 	invalid = make([]bool, 0, w.stats.ProfilesIn)
+	service, of := "", -1
 	for at, scope := range checkedScopes(w.pd) {
 		for k, profile := range scope.Profiles().All() {
 			err := cmp.Or(at.err, w.check(profile))
@@ -179,8 +191,10 @@ func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
 			reason := reasonOf(err)
 			w.stats.Invalid[reason]++
 			if w.opts.OnInvalid == DropProfile {
-				resource := w.pd.ResourceProfiles().At(at.resource).Resource()
-				w.stats.drop(reason, attributevalue.Service(resource.Attributes()), err)
+				if of != at.resource {
+					service, of = serviceOf(w.pd.ResourceProfiles().At(at.resource).Resource()), at.resource
+				}
+				w.stats.drop(reason, service, err)
 			}
 			if first == nil {
 				first = &InvalidError{at.resource, at.scope, k, reason, err}

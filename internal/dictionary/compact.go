@@ -30,6 +30,10 @@ type Compactor struct {
 	// dropped reports for each attribute whether it has one of the keys to drop.
 	dropKeys map[string]bool
 	dropped  []bool
+	// dropTexts has what is known of keys, by their index.
+	dropTexts map[int32]bool
+	// longSets has the long lists of the table that is being joined, as sets.
+	longSets map[int][]int32
 
 	index   hashIndex
 	waiting []entryHash
@@ -52,7 +56,7 @@ type Compactor struct {
 // Reset starts with a dictionary: it finds equal and invalid entries of all tables except stacks. dropKeys are the keys
 // of sample attributes to drop.
 func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[string]bool) {
-	c.source, c.dropKeys, c.changed, c.renumbered = source, dropKeys, false, false
+	c.source, c.dropKeys, c.dropTexts, c.changed, c.renumbered = source, dropKeys, nil, false, false
 	c.negativeLines, c.namelessFunctions, c.unordered = false, false, false
 	if c.use == nil {
 		c.use, c.rename = NewVisit(c.useEntry), NewVisit(nil)
@@ -68,7 +72,7 @@ func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[strin
 
 // Release drops all references to the dictionary.
 func (c *Compactor) Release() {
-	c.source = pprofile.ProfilesDictionary{}
+	c.source, c.dropTexts, c.longSets = pprofile.ProfilesDictionary{}, nil, nil
 	for t := range c.tables {
 		clear(c.tables[t].faults)
 	}

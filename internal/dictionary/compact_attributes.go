@@ -44,9 +44,22 @@ func (c *Compactor) joinAttributes() {
 		referred[a.Key], referred[a.Unit] = true, true
 		c.join(&c.tables[Attributes], i, a.hash(), equal)
 		if i > 0 && len(c.dropKeys) > 0 {
-			c.dropped[i] = c.dropKeys[c.text(c.source.AttributeTable().At(i).KeyStrindex())]
+			c.dropped[i] = c.drops(a.Key)
 		}
 	}
+}
+
+// drops reports whether attributes with a key are dropped. Many can have one long key: it is looked up once.
+func (c *Compactor) drops(key int32) bool {
+	drop, known := c.dropTexts[key]
+	if !known {
+		if c.dropTexts == nil {
+			c.dropTexts = map[int32]bool{}
+		}
+		drop = c.dropKeys[c.text(key)]
+		c.dropTexts[key] = drop
+	}
+	return drop
 }
 
 // attributeSet appends a list as a set: its sorted representatives without entry 0, the zero value.
@@ -124,7 +137,7 @@ func (c *Compactor) checkKeys(set []int32) error {
 type DuplicateKeyError struct{ Key string }
 
 func (e *DuplicateKeyError) Error() string {
-	return fmt.Sprintf("attribute %q appears twice, with different values", e.Key)
+	return fmt.Sprintf("attribute %.64q appears twice, with different values", e.Key)
 }
 
 func (c *Compactor) duplicateKey(key int32) error { return &DuplicateKeyError{Key: c.text(key)} }

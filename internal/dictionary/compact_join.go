@@ -134,6 +134,7 @@ func (c *Compactor) joinFunctions() {
 
 // joinMappings and joinLocations hash lists of attributes as sets.
 func (c *Compactor) joinMappings() {
+	c.longSets = map[int][]int32{}
 	c.index.reset(len(c.tables[Mappings].first))
 	table := c.source.MappingTable()
 	for i := range c.tables[Mappings].first {
@@ -153,7 +154,7 @@ func (c *Compactor) joinMappings() {
 		c.tables[Strings].referred[m.Filename] = true
 		c.join(&c.tables[Mappings], i, m.hash(c.set), func(a, b int) bool {
 			n, _ := c.mappingAt(a)
-			return n == m && (a == 0 && len(c.set) == 0 || a > 0 && c.equalSets(table.At(a).AttributeIndices(), c.set))
+			return n == m && (a == 0 && len(c.set) == 0 || a > 0 && slices.Equal(c.setOf(a, table.At(a).AttributeIndices()), c.set))
 		})
 	}
 }
@@ -168,11 +169,16 @@ func (c *Compactor) mappingAt(i int) (m Mapping, err error) {
 	return m, err
 }
 
-// equalSets reports whether a list, as a set, equals a set. Entry 0 does not count.
-func (c *Compactor) equalSets(list pcommon.Int32Slice, set []int32) bool {
+// setOf returns the list of an entry of the current table as a set. Many entries can be equal to one with a long list: it is sorted once.
+func (c *Compactor) setOf(entry int, list pcommon.Int32Slice) (set []int32) {
 	if list.Len() == 0 {
-		return len(set) == 0
+		return nil
 	}
-	other, _ := c.attributeSet(nil, list, false)
-	return slices.Equal(other, set)
+	set, known := c.longSets[entry]
+	if !known {
+		if set, _ = c.attributeSet(nil, list, false); list.Len() > manyAttributes {
+			c.longSets[entry] = set
+		}
+	}
+	return set
 }

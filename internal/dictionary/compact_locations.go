@@ -3,9 +3,14 @@
 
 package dictionary
 
-import "go.opentelemetry.io/collector/pdata/pprofile"
+import (
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
 
 func (c *Compactor) joinLocations() {
+	c.longSets = map[int][]int32{}
 	c.index.reset(len(c.tables[Locations].first))
 	c.join(&c.tables[Locations], 0, Location{}.hash(nil, nil), nil)
 	table := c.source.LocationTable()
@@ -56,13 +61,13 @@ func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 // equalLocations compares two valid locations by value. b must not be entry 0.
 func (c *Compactor) equalLocations(a, b int) bool {
 	y := c.source.LocationTable().At(b)
-	set, _ := c.attributeSet(nil, y.AttributeIndices(), false)
+	set := c.setOf(b, y.AttributeIndices())
 	if a == 0 {
 		return y.Address() == 0 && c.tables[Mappings].find(y.MappingIndex()) == 0 && y.Lines().Len() == 0 && len(set) == 0
 	}
 	x := c.source.LocationTable().At(a)
 	if x.Address() != y.Address() || c.tables[Mappings].find(x.MappingIndex()) != c.tables[Mappings].find(y.MappingIndex()) ||
-		x.Lines().Len() != y.Lines().Len() || !c.equalSets(x.AttributeIndices(), set) {
+		x.Lines().Len() != y.Lines().Len() || !slices.Equal(c.setOf(a, x.AttributeIndices()), set) {
 		return false
 	}
 	for j := range x.Lines().Len() {
