@@ -161,6 +161,7 @@ func (t *encoding) encodeResource(i int, resource pprofile.ResourceProfiles, yie
 	for j, scope := range resource.ScopeProfiles().All() {
 		t.resourceIndex, t.scopeIndex = i, j
 		err := cmp.Or(resourceErr, attributevalue.Check(scope.Scope().Attributes()))
+		t.readScope(scope.Scope().Attributes())
 		faults := t.groupProfiles(scope.Scope(), scope.Profiles(), err)
 		if !yieldFaults(faults, yield) || !t.encodeGroups(resource.Resource(), scope.Scope(), yield) {
 			return false
@@ -208,7 +209,7 @@ func (t *encoding) fault(p *groupedProfile, err error) error {
 func (t *encoding) encodeGroup(
 	g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope,
 ) (payload Payload, faults []error) {
-	faults = t.joinGroup(g, scope)
+	faults = t.joinGroup(g)
 	if len(g.profiles) == 0 {
 		return Payload{}, faults
 	}

@@ -11,7 +11,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -24,16 +23,14 @@ const (
 )
 
 // writeHeader appends everything except tables to the tail. It only uses attributes that are in this group's profiles.
-func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) error {
+func (t *encoding) writeHeader(g *group, resource pcommon.Resource) error {
 	periodType := t.valueType(g.key.periodType)
 	h := pprofwire.Header{
 		TimeNanos:     nanos(g.key.time),
 		DurationNanos: nanos(g.key.duration),
 		Period:        g.key.period,
 	}
-	if name, found := scope.Attributes().Get(semconv.ScopeDefaultSampleType); found {
-		h.DefaultSampleType = t.localText(attributevalue.Text(name))
-	}
+	h.DefaultSampleType = t.locals.string(t.scope.defaultType)
 	t.texts.bytes = 0
 	if err := t.setComments(&h, g); err != nil {
 		return err

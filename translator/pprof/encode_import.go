@@ -11,8 +11,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // encoding is the memory of one translation. The next one reuses it.
@@ -61,6 +63,33 @@ type encoding struct {
 	// locationFlags and mappingParts have those of entries with long lists of attributes, which many pprofs of a message can have.
 	locationFlags map[int32]locationFlags
 	mappingParts  map[int32]mappingParts
+	// badStacks has the errors of long stacks.
+	badStacks map[int32]error
+	// scope is what the attributes of the current scope say.
+	scope scopeParts
+}
+
+// scopeParts is what the attributes of a scope say of its pprofs. There can be many of both.
+type scopeParts struct {
+	// order is the attribute with the original order of the sample types, if there is one.
+	order pcommon.Value
+	// defaultType is the default sample type, as a string of encoding.dict.
+	defaultType int32
+	// threads is true if thread.id and thread.name replace labels of Datadog's.
+	threads bool
+}
+
+func (t *encoding) readScope(attributes pcommon.Map) {
+	t.scope = scopeParts{}
+	if order, found := attributes.Get(semconv.ScopeSampleTypeOrder); found {
+		t.scope.order = order
+	}
+	if name, found := attributes.Get(semconv.ScopeDefaultSampleType); found {
+		t.scope.defaultType = t.dict.String(attributevalue.Text(name))
+	}
+	if threads, found := attributes.Get(semconv.ScopeThreadLabels); found {
+		t.scope.threads = threads.Bool()
+	}
 }
 
 // group is a set of profiles that become one pprof.
@@ -110,6 +139,7 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles) error {
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err
 	}
+	t.badStacks = map[int32]error{}
 	source := pd.Dictionary()
 	t.dict.Reset(dictionary.Lengths{
 		dictionary.Strings:    source.StringTable().Len(),
@@ -126,7 +156,7 @@ func (t *encoding) release() (bytes int) {
 	t.memory = encodeMemory{}
 	t.dict.Reset(dictionary.Lengths{})
 	t.importer.release()
-	t.texts, t.locationFlags, t.mappingParts = texts{}, nil, nil
+	t.texts, t.locationFlags, t.mappingParts, t.badStacks, t.scope = texts{}, nil, nil, nil, scopeParts{}
 	return t.kept()
 }
 

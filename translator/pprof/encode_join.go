@@ -6,7 +6,6 @@ package pprof
 import (
 	"fmt"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -40,8 +39,8 @@ type joining struct {
 
 // joinGroup joins the samples of a group. It removes the profiles that cannot be encoded from the group, and returns
 // their errors.
-func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faults []error) {
-	err := t.tryJoin(g, scope)
+func (t *encoding) joinGroup(g *group) (faults []error) {
+	err := t.tryJoin(g)
 	if err == nil {
 		return nil
 	}
@@ -54,7 +53,7 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 	var good []groupedProfile
 	for i := range all {
 		g.profiles = all[i : i+1]
-		if err := t.tryJoin(g, scope); err != nil {
+		if err := t.tryJoin(g); err != nil {
 			faults = append(faults, t.fault(&all[i], err))
 		} else {
 			good = append(good, all[i])
@@ -66,7 +65,7 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 	}
 	// Each profile is valid on its own. If there is an error, they are too large together.
 	if len(good) < len(all) {
-		err = t.tryJoin(g, scope)
+		err = t.tryJoin(g)
 	}
 	if err != nil {
 		faults = append(faults, t.refuseGroup(g, err)...)
@@ -75,18 +74,18 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 }
 
 // tryJoin joins the samples of a group.
-func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
+func (t *encoding) tryJoin(g *group) error {
 	if err := t.checkWaste(); err != nil {
 		return err
 	}
-	err := t.join(g, scope)
+	err := t.join(g)
 	if err != nil {
 		t.waste(t.work())
 	}
 	return err
 }
 
-func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
+func (t *encoding) join(g *group) error {
 	j := &t.joining
 	j.values, j.packed, t.tail, t.labels.encoded = j.values[:0], j.packed[:0], t.tail[:0], t.labels.encoded[:0] // See work.
 	t.locals.begin(t)
@@ -104,8 +103,8 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j.stackNumbers.begin(t.importer.source.StackTable().Len())
 	j.stacks = append(j.stacks[:0], packedStack{})
 	j.lostTimestamps, j.size = 0, 0
-	t.labels.beginPayload(t.dict.NumAttributes(), scope)
-	j.order = sampleTypeOrder(scope, len(g.profiles))
+	t.labels.beginPayload(t.dict.NumAttributes())
+	j.order = sampleTypeOrder(t.scope.order, len(g.profiles))
 	for _, position := range j.order {
 		t.valueType(g.profiles[position].sampleType) // they are the first strings
 	}
@@ -161,7 +160,8 @@ func (t *encoding) joinSample(sample pprofile.Sample, column int) (err error) {
 	if values.Len() == 0 {
 		total = int64(timestamps)
 	}
-	return t.addToRow(id, j.attributes, column, total)
+	_, err = t.addToRow(id, j.attributes, column, total)
+	return err
 }
 
 // joinEvents adds each event of a sample as a sample with its time as a label.
@@ -172,15 +172,27 @@ func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdenti
 	if err := j.attributesReused.growTo(&t.memory, attributeMemory*attributes); err != nil {
 		return err
 	}
+	rows := map[uint64]int{} // Events of one time can be many, and attributes, too.
 	for i, at := range sample.TimestampsUnixNano().All() {
-		label := t.dict.IntAttribute(t.dict.String(timestampLabel), t.dict.String(timestampUnit), nanos(at))
-		j.event = dictionary.SortSet(append(append(j.event[:0], j.attributes...), label), 0)
 		value := int64(1)
 		if values.Len() > 0 {
 			value = values.At(i)
 		}
-		if err := t.addToRow(id, j.event, column, value); err != nil {
+		row, known := rows[at]
+		if known {
+			if err := t.addValue(row, id.Stack, column, value, false); err != nil {
+				return err
+			}
+			continue
+		}
+		label := t.dict.IntAttribute(t.dict.String(timestampLabel), t.dict.String(timestampUnit), nanos(at))
+		j.event = dictionary.SortSet(append(append(j.event[:0], j.attributes...), label), 0)
+		row, err := t.addToRow(id, j.event, column, value)
+		if err != nil {
 			return err
+		}
+		if len(j.attributes) > longList {
+			rows[at] = row
 		}
 	}
 	return nil
@@ -191,19 +203,24 @@ const (
 	timestampUnit  = "nanoseconds"
 )
 
-func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, column int, value int64) error {
-	j := &t.joining
-	row, added := j.rowOf(id, attributes)
+// addToRow adds a value to the row of a sample, and returns the row.
+func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, column int, value int64) (row int, err error) {
+	row, added := t.joining.rowOf(id, attributes)
 	if added {
 		if err := t.beginRow(row, id, attributes); err != nil {
-			return err
+			return 0, err
 		}
 	}
+	return row, t.addValue(row, id.Stack, column, value, added)
+}
+
+func (t *encoding) addValue(row int, stack int32, column int, value int64, added bool) error {
+	j := &t.joining
 	j.values[row*j.width+column] += value
 	if j.width == 1 {
 		return nil
 	}
-	return j.rowOrder.add(&t.memory, row, id.Stack, added)
+	return j.rowOrder.add(&t.memory, row, stack, added)
 }
 
 // rowOf returns the row of a sample. Usually each sample has a stack of its own: only the other rows need an index.

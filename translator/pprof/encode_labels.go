@@ -21,8 +21,6 @@ type labelWriter struct {
 	numbers numbering
 	ranges  []byteRange
 	sample  []byte
-	// threads is true if thread.id and thread.name replace labels of Datadog's.
-	threads bool
 	// lostUnits counts the attributes whose unit is lost: in pprof, only numbers have one. hasNumber is true if a label of the
 	// current attribute is a number.
 	lostUnits int
@@ -33,10 +31,8 @@ type labelWriter struct {
 }
 
 // beginPayload prepares for a pprof. String indices differ between pprofs.
-func (w *labelWriter) beginPayload(attributes int, scope pcommon.InstrumentationScope) {
+func (w *labelWriter) beginPayload(attributes int) {
 	w.encoded, w.items, w.lostUnits = w.encoded[:0], 0, 0
-	threads, found := scope.Attributes().Get(semconv.ScopeThreadLabels)
-	w.threads = found && threads.Bool()
 	w.numbers.begin(attributes)
 	w.ranges = w.ranges[:0]
 }
@@ -163,7 +159,7 @@ func isID(id []byte, a dictionary.Attribute) bool {
 
 // key returns the label key of an attribute.
 func (w *labelWriter) key(a dictionary.Attribute) uint32 {
-	if w.threads {
+	if w.t.scope.threads {
 		switch key := w.t.dict.StringAt(a.Key); {
 		case key == semconv.ThreadID && a.Kind == pcommon.ValueTypeInt:
 			return w.t.localText(labelThreadID)

@@ -68,6 +68,9 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 	if number := j.stackNumbers.find(stack); number > 0 || stack == 0 {
 		return j.stacks[number], nil
 	}
+	if err := t.badStacks[stack]; err != nil {
+		return packedStack{}, err
+	}
 	if stack < 0 || int(stack) >= t.importer.source.StackTable().Len() {
 		return packedStack{}, &dictionary.IndexError{Table: "stack", Index: stack, Len: t.importer.source.StackTable().Len()}
 	}
@@ -81,6 +84,7 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 	if err != nil {
 		return packedStack{}, err
 	}
+	j.packed = packed
 	ids := packed[len(packed) : len(packed)+pprofwire.MaxIDBytes*n]
 	size, i := 0, 0
 	for {
@@ -89,7 +93,11 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 			break
 		}
 		if err := t.importer.checkLocation(locations.At(i)); err != nil {
-			return packedStack{}, fmt.Errorf("stack %d: %w", stack, err)
+			err = fmt.Errorf("stack %d: %w", stack, err)
+			if n > longList { // Many profiles can have it.
+				t.badStacks[stack] = err
+			}
+			return packedStack{}, err
 		}
 		t.locals.locations.local(locations.At(i))
 	}

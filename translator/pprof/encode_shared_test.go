@@ -4,6 +4,7 @@
 package pprof_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,6 +69,12 @@ func TestSharedEntriesCostOnce(t *testing.T) {
 			mapping := m.dict.Mapping(dictionary.Mapping{Start: 1, Limit: 2}, many)
 			m.atTimes(2000, m.dict.Stack([]int32{m.dict.Location(dictionary.Location{Address: 1, Mapping: mapping}, nil, nil)}))
 		}, 2000},
+		"attributes of a scope": {func(m *message) {
+			attributes := m.scope().Scope().Attributes()
+			require.NoError(t, attributes.FromRaw(wide))
+			require.NoError(t, attributes.PutEmptyMap("pprof.scope.default_sample_type").FromRaw(wide))
+			m.atTimes(500, m.stack("f"))
+		}, 500},
 		"a build id": {func(m *message) {
 			id := m.attribute("process.executable.build_id.gnu", strings.Repeat("a", 1<<20), "")
 			var locations []int32
@@ -92,6 +99,52 @@ func TestSharedEntriesCostOnce(t *testing.T) {
 			assert.Equal(t, test.profiles, pprofs)
 		})
 	}
+}
+
+// TestLongStackThatIsInvalid: a stack with an invalid location is read once, however many profiles have it.
+func TestLongStackThatIsInvalid(t *testing.T) {
+	m := newMessage()
+	location := m.dict.Location(dictionary.Location{Address: 1}, nil, nil)
+	locations := slices.Repeat([]int32{location}, 500_000)
+	m.atTimes(1, m.dict.Stack(locations))
+	locations[len(locations)-1] = 7
+	m.atTimes(3000, m.dict.Stack(locations))
+	faults, reserved := 0, int64(0)
+	assert.Less(t, profiletest.CPUTime(func() {
+		for _, err := range pprof.NewEncoder(pprof.EncodeOptions{}).AllReserving(m.done(), func(total int64) error {
+			reserved = total
+			return nil
+		}) {
+			if err != nil {
+				assert.ErrorContains(t, err, "index 7 of the location table")
+				faults++
+			}
+		}
+	}), slow)
+	assert.Equal(t, 3000, faults)
+	assert.Less(t, reserved, int64(64<<20))
+}
+
+// TestManyEventsOfOneTime: events of one time are one row, whose attributes are looked up once.
+func TestManyEventsOfOneTime(t *testing.T) {
+	m := newMessage()
+	attributes := make([]int32, 2000)
+	for i := range attributes {
+		attributes[i] = m.attribute("key"+strconv.Itoa(i), int64(i), "")
+	}
+	sample := m.sample(m.profile("cpu/nanoseconds"), m.stack("f"), nil, attributes...)
+	for i := range uint64(1_000_000) {
+		sample.TimestampsUnixNano().Append(5 + i%2)
+	}
+	pd := m.done()
+	assert.Less(t, profiletest.CPUTime(func() {
+		for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{TimestampLabels: true}).All(pd) {
+			require.NoError(t, err)
+			parsed, _ := profiletest.ParsePprof(payload.Pprof)
+			require.Len(t, parsed.Sample, 2)
+			assert.Equal(t, []int64{500_000}, parsed.Sample[0].Value)
+		}
+	}), slow)
 }
 
 // TestRefusedTextsAreWork: profiles that are refused for their texts count, so that not all of a message are tried.

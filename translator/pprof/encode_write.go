@@ -37,7 +37,7 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 	if err == nil && !found {
 		payload.Samples, payload.SampleTypes = t.joining.rows.Len(), t.sampleTypes(g)
 		payload.Lost.Timestamps = t.joining.lostTimestamps
-		payload.Lost.Attributes, err = t.write(g, resource, scope)
+		payload.Lost.Attributes, err = t.write(g, resource)
 	}
 	if err != nil {
 		return Payload{}, err
@@ -48,11 +48,11 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 }
 
 // write writes a group to t.out after checking its size. It returns how many attributes are lost.
-func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (lost int, err error) {
+func (t *encoding) write(g *group, resource pcommon.Resource) (lost int, err error) {
 	if lost, err = t.writeEntries(g); err != nil {
 		return 0, err
 	}
-	if err := t.writeHeader(g, resource, scope); err != nil {
+	if err := t.writeHeader(g, resource); err != nil {
 		return 0, err
 	}
 	lost += t.labels.lostUnits
@@ -206,8 +206,9 @@ func (p *Payload) describe(raw []byte, work *meter.Meter) (isPprof bool) {
 
 // sampleTypeOrder maps each sample type of the pprof to a profile of the group. The attribute of the scope determines the
 // order if it fits the group. Otherwise the first OTLP profile is last, where pprof has the default.
-func sampleTypeOrder(scope pcommon.InstrumentationScope, n int) []int {
-	order, fits := originalOrder(scope, n)
+func sampleTypeOrder(originals pcommon.Value, n int) []int {
+	order := make([]int, n)
+	fits := fillOrder(order, originals)
 	for i := range order {
 		if !fits {
 			order[i] = (i + 1) % n
@@ -225,7 +226,7 @@ func originalOrder(scope pcommon.InstrumentationScope, n int) (order []int, fits
 
 // fillOrder inverts the original positions of the profiles. It returns false if they are not a permutation.
 func fillOrder(order []int, originals pcommon.Value) bool {
-	if originals.Type() != pcommon.ValueTypeSlice || originals.Slice().Len() != len(order) {
+	if originals == (pcommon.Value{}) || originals.Type() != pcommon.ValueTypeSlice || originals.Slice().Len() != len(order) {
 		return false
 	}
 	filled := make([]bool, len(order))

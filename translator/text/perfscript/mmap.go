@@ -36,6 +36,9 @@ const executableBytes = 1024
 // mmapRecord is a mapping of code of a file with a build id: process, address(size) @ offset <build id>: protection file.
 var mmapRecord = regexp.MustCompile(`^MMAP2 (-?\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) <([0-9a-f]+)>\]: ..x. (.+)$`)
 
+// maxBuildID is more digits than a build id has.
+const maxBuildID = 128
+
 // readRecord reads a record that is no sample, and reports whether the line is one. Of several for a file in a process, the last one holds.
 func (r *reader) readRecord(line []byte) bool {
 	_, record, found := bytes.Cut(line, []byte(": PERF_RECORD_"))
@@ -50,7 +53,7 @@ func (r *reader) readRecord(line []byte) bool {
 	start, startOK := parseHex(m[2])
 	size, sizeOK := parseHex(m[3])
 	offset, offsetOK := parseHex(m[4])
-	if len(m[5])%2 != 0 || err != nil || !startOK || !sizeOK || !offsetOK || size > math.MaxUint64-max(start, offset) {
+	if len(m[5])%2 != 0 || len(m[5]) > maxBuildID || err != nil || !startOK || !sizeOK || !offsetOK || size > math.MaxUint64-max(start, offset) {
 		return true
 	}
 	if r.Use(0, executableBytes+2*int64(len(m[6]))); r.Err() == nil {

@@ -47,6 +47,7 @@ func TestBuildIDs(t *testing.T) {
 		assert.NotContains(t, render(t, strings.Replace(withRecords, "0x55e632c1a000(0x1000)", wrong, 1)), "build_id", wrong)
 	}
 	assert.NotContains(t, render(t, strings.Replace(withRecords, "<c8b", "<8b", 1)), "build_id")
+	assert.NotContains(t, render(t, strings.Replace(withRecords, "<c8b", "<"+strings.Repeat("c8", 64)+"c8b", 1)), "build_id", "too long")
 }
 
 // TestFilesOfProcesses: processes in containers have other files with the same name. What a process without records has is only known if all

@@ -48,8 +48,11 @@ func (b Binary) Normalize() (Binary, bool) {
 	}
 	switch b.Kind {
 	case GNU, HTLHash:
+		if len(b.ID)%2 != 0 || len(b.ID) < minDigits || len(b.ID) > maxDigits {
+			return b, false
+		}
 		b.ID = strings.ToLower(b.ID)
-		return b, len(b.ID)%2 == 0 && len(b.ID) >= minDigits && len(b.ID) <= maxDigits && strings.Trim(b.ID, "0123456789abcdef") == ""
+		return b, strings.Trim(b.ID, "0123456789abcdef") == ""
 	case Go:
 		return b, b.ID != "" && len(b.ID) <= maxGoID
 	}
