@@ -5,6 +5,7 @@ package adversary
 
 import (
 	"encoding/binary"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -24,11 +25,35 @@ func sharedParts() []body {
 		}),
 		otlp("otlp-10000-comments-of-one-key", profilesPath, func() content {
 			all := counting(10_000, func(to []byte, i int) []byte { return protowire.AppendVarint(to, uint64(i+1)) })
-			attributes := counting(10_000, func(to []byte, i int) []byte {
-				return appendField(to, 6, appendField([]byte{8, 4}, 2, appendNumber(nil, 3, uint64(i+1))))
-			})
 			return join(resourceOf(timedProfiles(1, field(11, all))),
-				dictionaryOf(field(5, repeat([]byte{'k'}, 1<<20)), attributes, field(stackTable, indices(1))))
+				dictionaryOf(field(5, repeat([]byte{'k'}, 1<<20)), attributesWith(4, 10_000), field(stackTable, indices(1))))
+		}),
+		otlp("otlp-keys-that-repeat", profilesPath, func() content {
+			pair := field(5, text("\x01\x02"))
+			tables := counting(120, func(to []byte, i int) []byte {
+				to = appendField(to, 1, pair.plain())
+				to = appendField(to, 2, appendNumber(nil, 1, uint64(i+1)))
+				return appendField(to, stackTable, appendField(nil, 1, protowire.AppendVarint(nil, uint64(i+2))))
+			})
+			profiles := counting(120, func(to []byte, i int) []byte {
+				sample := appendField(appendNumber(nil, 1, uint64(i+1)), 2, []byte{1, 2})
+				return appendField(to, 2, append([]byte{0x0a, 4, 8, 1, 0x10, 2}, appendField(nil, 2, appendField(sample, 4, []byte{1}))...))
+			})
+			return join(resourceOf(profiles), dictionaryOf(field(5, repeat([]byte{1}, 1<<20)), attributesWith(4, 2), tables))
+		}),
+		otlp("otlp-invalid-text-of-60-scopes", profilesPath, func() content {
+			attribute := appendField(appendNumber(nil, 3, 3), 2, appendNumber(nil, 8, 4))
+			profile := appendField(nil, 2, append([]byte{0x0a, 4, 8, 1, 0x10, 2}, samplesOf(1).plain()...))
+			scopes := counting(60, func(to []byte, i int) []byte {
+				scope := appendField(appendField(nil, 1, strconv.AppendInt(nil, int64(i), 10)), 3, attribute)
+				return appendField(to, 2, append(appendField(nil, 1, scope), profile...))
+			})
+			return join(field(1, scopes), dictionaryOf(field(5, repeat([]byte("\xffa"), 1<<19)), attributesOf(1), field(stackTable, indices(1))))
+		}),
+		otlp("otlp-1000-locations-of-one-set", profilesPath, func() content {
+			long := field(2, field(4, repeat([]byte{1}, 1_000_000)))
+			return join(resourceOf(timedProfiles(1)),
+				dictionaryOf(attributesOf(1), long, repeat(field(2, field(4, text("\x01"))).plain(), 1000), field(stackTable, indices(1))))
 		}),
 		atPprof("pprof-mappings-of-one-build-id", func() []byte {
 			const mappings = 60_000
@@ -46,6 +71,13 @@ func sharedParts() []body {
 				})))
 		}),
 	}
+}
+
+// attributesWith are distinct attributes of a key.
+func attributesWith(key byte, times int) content {
+	return counting(times, func(to []byte, i int) []byte {
+		return appendField(to, 6, appendField([]byte{8, key}, 2, appendNumber(nil, 3, uint64(i+1))))
+	})
 }
 
 // timedProfiles are profiles of different times, with a sample of stack 1 each.
