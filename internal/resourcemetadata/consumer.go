@@ -60,7 +60,7 @@ func (c *metadataConsumer) ConsumeProfiles(ctx context.Context, pd pprofile.Prof
 		return c.next.ConsumeProfiles(c.withMetadata(ctx, values[0]), pd)
 	case len(values) > maxParts:
 		return otlpstatus.BadRequest(
-			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", c.keys, len(values), maxParts)
+			"cannot split a message by %q: its resources have at least %d different values, at most %d are allowed", c.keys, len(values), maxParts)
 	}
 	d := delivery{parts: len(values)}
 	next := memory.Parts{Profiles: c.next, Kept: int64(dictionary.MemoryOf(pd.Dictionary()))}
@@ -137,7 +137,8 @@ type value struct {
 }
 
 // plan groups the resources of a message by their values, in the order of the first resource of each group. groups maps the index of a
-// resource to the index of its group. values has the values of each group, one per key.
+// resource to the index of its group. values has the values of each group, one per key. It ends as soon as there are too many groups: a
+// short message can have many resources with long values, since they can share a string.
 func (c *metadataConsumer) plan(pd pprofile.Profiles) (groups []int, values [][]value) {
 	resources := pd.ResourceProfiles()
 	groups = make([]int, resources.Len())
@@ -154,7 +155,9 @@ func (c *metadataConsumer) plan(pd pprofile.Profiles) (groups []int, values [][]
 		if !found {
 			group = len(values)
 			groupsByName[name.String()] = group
-			values = append(values, own)
+			if values = append(values, own); len(values) > maxParts {
+				break
+			}
 		}
 		groups[i] = group
 	}
@@ -172,11 +175,14 @@ func (c *metadataConsumer) valuesOf(attributes pcommon.Map) []value {
 	return values
 }
 
-// textOf returns a value as text for metadata: at most maxValueBytes, and valid UTF-8.
+// textOf returns a value as text for metadata: at most maxValueBytes, and valid UTF-8. It makes and keeps no longer text.
 func textOf(v pcommon.Value) string {
-	text := attributevalue.Text(v)
+	if v.Type() != pcommon.ValueTypeStr {
+		return strings.ToValidUTF8(string(attributevalue.AppendText(nil, v, maxValueBytes)), "\uFFFD")
+	}
+	text := v.Str()
 	if len(text) > maxValueBytes {
-		text = text[:maxValueBytes]
+		text = strings.Clone(text[:maxValueBytes])
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
