@@ -4,6 +4,8 @@
 package splunk
 
 import (
+	"unicode/utf8"
+
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -101,6 +103,7 @@ const (
 	profileBytes         = 1 << 10
 	groupBytes           = 3 << 9 // a group of texts without its events: index, hash and entry
 	commentBytes         = 80
+	mendedBytes          = 96      // a mended comment in the map of [decoding.addComments] while that grows, without its text
 	stringBytes          = 12 + 32 // what labels know of a string, and its place in keySet while that grows
 )
 
@@ -114,11 +117,7 @@ func (t *decoding) needTables(columns int) *refusal {
 	}
 	events := int64(len(w.Samples))
 	c.record = c.body + w.Bytes() + tables.Bytes(w) + stringBytes*int64(w.NumStrings()) + 12*events + events*(eventBytes+40*int64(columns))
-	message := int64(columns)*(profileBytes+events*sampleBytes+sampleAttributeBytes*t.allLabels()) +
-		commentBytes*int64(len(w.Comments)) + t.recordAttributeBytes()
-	for _, comment := range w.Comments {
-		message += int64(len(w.String(comment)))
-	}
+	message := int64(columns)*(profileBytes+events*sampleBytes+sampleAttributeBytes*t.allLabels()) + t.commentsBytes() + t.recordAttributeBytes()
 	if t.opts.IncludeOriginalPayload {
 		message += int64(columns) * int64(len(t.payload))
 	}
@@ -129,6 +128,31 @@ func (t *decoding) needTables(columns int) *refusal {
 	}
 	t.use(message, 0)
 	return nil
+}
+
+// commentsBytes returns the memory of the comments in the message. If they may have to be mended, it counts the memory for that as well.
+// Each string is checked once: a short pprof can repeat a long one.
+func (t *decoding) commentsBytes() (bytes int64) {
+	w := &t.wire
+	factor := int64(1)
+	if len(w.Comments) > 0 && !t.allValid() {
+		factor = dictionary.ValidFactor
+		t.memory.record += mendedBytes*int64(min(len(w.Comments), w.NumStrings())) + 2*dictionary.ValidFactor*int64(w.StringBytes())
+	}
+	for _, comment := range w.Comments {
+		bytes += commentBytes + factor*int64(len(w.String(comment)))
+	}
+	return bytes
+}
+
+// allValid reports whether all strings of the pprof are UTF-8.
+func (t *decoding) allValid() bool {
+	for i := range t.wire.NumStrings() {
+		if !utf8.Valid(t.wire.String(uint32(i))) {
+			return false
+		}
+	}
+	return true
 }
 
 // allLabels returns the number of labels of all samples. It includes labels that the reader found to repeat earlier ones.

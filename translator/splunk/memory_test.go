@@ -16,8 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // translating returns the translation of a request. Its error is that of the first refused record.
@@ -141,6 +143,28 @@ func TestMemoryOfLongTexts(t *testing.T) {
 				t.Fatalf("%q of 512 KiB before %q", part, text[at:])
 			}
 		}
+	}
+}
+
+// TestMemoryOfMendedComments: comments that are not UTF-8 are reserved as long as they become, however often a string is repeated.
+func TestMemoryOfMendedComments(t *testing.T) {
+	long, comments := strings.Repeat("\xffa", 32<<10), 10_000
+	for name, text := range map[string]func(i int) string{
+		"one long string": func(int) string { return long },
+		"long strings":    func(i int) string { return long[i%100:] },
+		"short strings":   func(i int) string { return fmt.Sprint("\xff", i) },
+	} {
+		p, h := newPayload(""), pprofwire.Header{}
+		p.sample([]uint64{p.location("work", "main.js", 7)}, []int64{1})
+		for i := range min(comments, 25<<20/len(text(0))) {
+			h.Comments = append(h.Comments, p.string(text(i)))
+		}
+		logs := pprofRecord(t, pprofwire.AppendHeader(p.bytes(), h))
+		memorytest.CheckCovered(t, translating(logs))
+		pd, result := NewDecoder(Options{}).Decode(logs, received, nil)
+		require.Empty(t, result.Refused, name)
+		require.NoError(t, profiletest.Check(pd), name)
+		assert.GreaterOrEqual(t, result.MessageBytes, dictionary.MessageMemory(pd), name)
 	}
 }
 

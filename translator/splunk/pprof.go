@@ -177,10 +177,24 @@ func (t *decoding) addComments() {
 	}
 	comments := pcommon.NewValueSlice()
 	comments.Slice().EnsureCapacity(len(t.wire.Comments))
+	mended := map[uint32]string{}
 	for _, c := range t.wire.Comments {
-		comments.Slice().AppendEmpty().SetStr(string(t.valid(t.wire.String(c))))
+		comments.Slice().AppendEmpty().SetStr(t.comment(c, mended))
 	}
 	t.attributes = append(t.attributes, t.dict.Attribute(key, 0, comments))
+}
+
+// comment returns string i of the pprof as valid UTF-8. It mends each string once.
+func (t *decoding) comment(i uint32, mended map[uint32]string) string {
+	if text, known := mended[i]; known {
+		return text
+	}
+	text := t.wire.String(i)
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	mended[i] = string(t.valid(text))
+	return mended[i]
 }
 
 // columnOrder returns the sample types in the order of the profiles: the default first. By default, this is the last type
