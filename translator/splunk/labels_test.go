@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -223,4 +225,24 @@ func TestEventNames(t *testing.T) {
 		assert.Equal(t, map[string]any{"thread.name": "main", "source.event.name": "b"}, attributesOf(pd, p.Samples().At(1).AttributeIndices()))
 		assert.Equal(t, map[string]any{"thread.name": "main"}, attributesOf(pd, p.Samples().At(2).AttributeIndices()))
 	})
+}
+
+// TestLongEventName: the name that a record gives its events is read and mended once, not for each of them.
+func TestLongEventName(t *testing.T) {
+	const samples, length = 200, 256 << 10
+	p := newPayload("")
+	for i := range samples {
+		p.sample([]uint64{p.location("work", "main.js", 7)}, nil, num("k", int64(i)))
+	}
+	r := newRequest("nodejs")
+	r.addPprof(p.body(t), "source.event.name", "\xff"+strings.Repeat("n", length))
+	var pd pprofile.Profiles
+	var result Result
+	used := memorytest.Allocated(func() { pd, result = NewDecoder(Options{}).Decode(r.logs, received, nil) })
+	require.Empty(t, result.Refused)
+	assert.Less(t, used, int64(samples*length/4))
+	assert.Equal(t, 1, result.Repairs.InvalidUTF8)
+	require.Len(t, profilesOf(pd), 1)
+	attributes := attributesOf(pd, profilesOf(pd)[0].AttributeIndices())
+	assert.Equal(t, "\uFFFD"+strings.Repeat("n", length), attributes["source.event.name"])
 }

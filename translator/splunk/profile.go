@@ -149,10 +149,11 @@ func (t *decoding) addEventName(e *events) {
 
 // eventName returns the attribute with the name that the record gives its events, or 0.
 func (t *decoding) eventName() int32 {
-	if t.record.eventName == "" {
-		return 0
+	r := &t.record
+	if r.eventName != "" && r.nameAttribute == 0 {
+		r.nameAttribute = t.dict.StringAttribute(t.dict.String(labelEventName), 0, t.validString(r.eventName))
 	}
-	return t.dict.StringAttribute(t.dict.String(labelEventName), 0, t.validString(t.record.eventName))
+	return r.nameAttribute
 }
 
 func (t *decoding) validString(s string) string {

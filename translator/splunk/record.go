@@ -20,6 +20,8 @@ type record struct {
 	// dataType, format and source are attributes of the record, or "".
 	dataType, format, source string
 	eventName                string
+	// nameAttribute is the attribute with eventName once an event needs it, or 0. A name can be long, and a record has many events.
+	nameAttribute int32
 	// period is in nanoseconds, or 0 if it is missing or invalid.
 	period    int64
 	allocated int64
