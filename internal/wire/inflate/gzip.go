@@ -4,7 +4,6 @@
 package inflate
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -26,7 +25,7 @@ const (
 
 // gzipReader is a reader with its buffers. It is pooled, so that a call allocates nothing.
 type gzipReader struct {
-	src     bytes.Reader
+	src     source
 	gz      gzip.Reader
 	discard [16 << 10]byte
 }
@@ -47,7 +46,7 @@ func (t *inflater) appendGzip(dst, src []byte, limit int) ([]byte, error) {
 		reader = new(gzipReader)
 	}
 	dst, err := reader.append(t, dst, src, limit)
-	reader.src.Reset(nil)
+	reader.src = source{}
 	gzipReaders.Put(reader, gzipReaderBytes)
 	return dst, err
 }
@@ -62,7 +61,7 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 	if err != nil {
 		return dst, err
 	}
-	if err := r.reset(src); err != nil {
+	if err := r.reset(t, src); err != nil {
 		return dst, err
 	}
 	for {
@@ -71,7 +70,7 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 		dst = dst[:len(dst)+n]
 		t.produced(len(dst) - base)
 		if err != nil {
-			return dst, corruptGzip(err)
+			return dst, t.corruptGzip(err)
 		}
 		// The buffer is full. Usually the input ends here.
 		n, err = readFull(&r.gz, r.discard[:])
@@ -80,7 +79,7 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 		case len(dst)-base+n > limit:
 			return dst, tooLarge(limit)
 		case n == 0:
-			return dst, corruptGzip(err)
+			return dst, t.corruptGzip(err)
 		case len(dst)-base >= countAbove:
 			return r.appendCounted(t, dst[:base], src, limit)
 		}
@@ -90,7 +89,7 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 		}
 		dst = append(dst, r.discard[:n]...)
 		if ended != nil {
-			return dst, corruptGzip(ended)
+			return dst, t.corruptGzip(ended)
 		}
 	}
 }
@@ -98,39 +97,39 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 // appendCounted decompresses src twice: first to count its bytes, then into a buffer of exactly that size. This costs time
 // instead of memory. It is for payloads with a wrong size hint, and for large ones with an unusual compression ratio.
 func (r *gzipReader) appendCounted(t *inflater, dst, src []byte, limit int) ([]byte, error) {
-	if err := r.reset(src); err != nil {
+	if err := r.reset(t, src); err != nil {
 		return dst, err
 	}
 	size, err := count(&r.gz, limit)
 	t.produced(size)
 	if err != nil {
-		return dst, corruptGzip(err)
+		return dst, t.corruptGzip(err)
 	}
 	if dst, err = t.grow(dst, size); err != nil {
 		return dst, err
 	}
-	if err := r.reset(src); err != nil {
+	if err := r.reset(t, src); err != nil {
 		return dst, err
 	}
 	n, err := io.ReadFull(&r.gz, dst[len(dst):len(dst)+size])
-	return dst[:len(dst)+n], corruptGzip(err)
+	return dst[:len(dst)+n], t.corruptGzip(err)
 }
 
-func (r *gzipReader) reset(src []byte) error {
-	r.src.Reset(src)
+func (r *gzipReader) reset(t *inflater, src []byte) error {
+	r.src = source{rest: src, inflater: t}
 	err := r.gz.Reset(&r.src)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return corruptGzip(err)
+	return t.corruptGzip(err)
 }
 
-// corruptGzip wraps an error of the gzip reader in ErrCorrupt. io.EOF becomes nil.
-func corruptGzip(err error) error {
-	if err = notEOF(err); err == nil || errors.Is(err, ErrTooLarge) {
-		return err
+// corruptGzip is [inflater.corrupt] for an error of the gzip reader. io.EOF becomes nil.
+func (t *inflater) corruptGzip(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	return corrupt("gzip", err)
+	return t.corrupt("gzip", err)
 }
 
 // gzipSizeHint returns the size of the last member according to its trailer, modulo 2^32.
@@ -167,11 +166,4 @@ func readFull(r io.Reader, space []byte) (n int, err error) {
 		n += got
 	}
 	return n, err
-}
-
-func notEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
@@ -21,8 +22,8 @@ import (
 const MaxDepth = 4
 
 var (
-	// ErrTooLarge says that the decompressed payload is above the limit, that more than [MaxDepth] layers are nested, or that a
-	// layer of zstd has more than 10,000 frames.
+	// ErrTooLarge says that the decompressed payload is above the limit, that more than [MaxDepth] layers are nested, that these are too
+	// long together, or that a layer of zstd has more than 10,000 frames.
 	ErrTooLarge = errors.New("payload too large")
 	// ErrCorrupt says that the compressed form is damaged, truncated or followed by something else.
 	ErrCorrupt = errors.New("corrupt compressed payload")
@@ -80,8 +81,8 @@ func (p Payload) Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) 
 // No layer may decompress to more than limit bytes: else the error is [ErrTooLarge]. Damaged, truncated and trailing input is
 // [ErrCorrupt]. On an error the result is dst as it was, perhaps with more capacity.
 //
-// work counts the result, the outer layers and the decompressor beside what it already uses. The existing capacity of dst
-// counts as soon as that is used. Append returns an error of work unchanged.
+// work counts the result, the outer layers and the decompressor beside what it already uses, and what is read of the layers as work done.
+// The existing capacity of dst counts as soon as that is used. Append returns an error of work unchanged.
 //
 // largest is the size of the largest layer, which is at most limit. With an error, it is the size up to there: to refuse a payload
 // can cost as much time as to accept it, and a caller can limit that.
@@ -89,9 +90,13 @@ func (p Payload) Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) 
 // The result does not share memory with src. src must not overlap the capacity of dst.
 func Append(dst, src []byte, limit int, work *meter.Meter) (result []byte, largest int, err error) {
 	base := len(dst)
-	t := inflater{meter: work, base: base}
-	defer t.release()
 	limit = min(max(limit, 0), math.MaxInt-base)
+	t := inflaters.Get()
+	if t == nil {
+		t = new(inflater)
+	}
+	*t = inflater{meter: work, base: base, mostRead: mostRead(len(src), limit)}
+	defer t.release()
 	dst, err = t.appendLayers(dst, src, limit)
 	if err != nil {
 		dst = dst[:base]
@@ -140,13 +145,18 @@ func (t *inflater) copyLayer(layer []byte) ([]byte, error) {
 	return *t.outer, nil
 }
 
-// release returns the buffer for outer layers to its pool.
+// release returns the buffer for outer layers and t to their pools.
 func (t *inflater) release() {
 	if t.outer != nil {
 		Free(t.outer)
 		layers.Put(t.outer, cap(*t.outer))
 	}
+	*t = inflater{}
+	inflaters.Put(t, int(unsafe.Sizeof(*t)))
 }
+
+// inflaters keeps inflaters, which are not on the stack because readers refer to them.
+var inflaters scratch.Keeper[inflater]
 
 // layers keeps buffers for copies of outer layers: the decompressed inner layer overwrites the outer one in dst.
 var layers scratch.Keeper[[]byte]
@@ -176,8 +186,4 @@ func hasPrefix(src []byte, magic string) bool {
 
 func tooLarge(limit int) error {
 	return fmt.Errorf("%w: more than %d bytes after decompression", ErrTooLarge, limit)
-}
-
-func corrupt(format string, err error) error {
-	return fmt.Errorf("cannot inflate %s: %w: %w", format, ErrCorrupt, err)
 }

@@ -5,7 +5,9 @@ package inflate
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"math"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
@@ -24,6 +26,59 @@ type inflater struct {
 	copied int
 	// largest is the size of the largest layer, as far as it was decompressed.
 	largest int
+	// read is the number of compressed bytes of all layers that were read. ended is the error that ended reading.
+	read, mostRead int64
+	ended          error
+}
+
+// passes is how often a layer is read at most, see [gzipReader.append]. nestedFactor limits what is read of all inner layers together, as a
+// multiple of the limit of one: blocks without content let a few bytes become layers that take seconds.
+const (
+	passes       = 3
+	nestedFactor = 2
+)
+
+// mostRead is the limit of what is read of all layers together. An outer layer of src bytes alone does not reach it.
+func mostRead(src, limit int) int64 {
+	return passes*int64(src) + nestedFactor*min(int64(limit), math.MaxInt64/(2*nestedFactor))
+}
+
+// source is the compressed form of a layer, whose bytes count as work when they are read.
+type source struct {
+	rest     []byte
+	inflater *inflater
+}
+
+// Read returns the next bytes. Its error ends the work.
+func (s *source) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, s.inflater.advance(n)
+}
+
+// advance counts compressed bytes that are read.
+func (t *inflater) advance(bytes int) error {
+	if t.read += int64(bytes); t.read > t.mostRead {
+		t.ended = fmt.Errorf("%w: %d bytes of all layers of compression, the limit is %d", ErrTooLarge, t.read, t.mostRead)
+	} else {
+		t.ended = t.meter.Advance(int64(bytes))
+	}
+	return t.ended
+}
+
+// corrupt wraps an error of a decompressor in ErrCorrupt, unless the work was ended.
+func (t *inflater) corrupt(format string, err error) error {
+	switch {
+	case t.ended != nil:
+		return t.ended
+	case err == nil, errors.Is(err, ErrTooLarge):
+		return err
+	default:
+		return fmt.Errorf("cannot inflate %s: %w: %w", format, ErrCorrupt, err)
+	}
 }
 
 // produced notes that a layer has decompressed to this many bytes until now.

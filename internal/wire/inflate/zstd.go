@@ -4,7 +4,6 @@
 package inflate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +61,10 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 	for len(src) > 0 {
 		frame, err := readFrame(src)
 		if err != nil {
-			return dst, corrupt("zstd", err)
+			return dst, t.corrupt("zstd", err)
+		}
+		if err := t.advance(frame.length); err != nil {
+			return dst, err
 		}
 		// Each frame is decoded separately: the size limit of the decoder is exact only for a single frame.
 		space := dst[len(dst):min(cap(dst), base+limit)]
@@ -72,7 +74,7 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 			return dst, tooLarge(limit)
 		}
 		if err != nil {
-			return dst, corrupt("zstd", err)
+			return dst, t.corrupt("zstd", err)
 		}
 		dst = append(dst, out...) // This copies nothing: out is in space, unless the decoder moved it.
 		src = src[frame.length:]
@@ -91,7 +93,7 @@ func (t *inflater) measureZstd(src []byte, limit int) (int, error) {
 		}
 		frame, err := readFrame(rest)
 		if err != nil {
-			return 0, corrupt("zstd", err)
+			return 0, t.corrupt("zstd", err)
 		}
 		least += frame.least
 		most += frame.most
@@ -114,20 +116,17 @@ func (t *inflater) measureZstd(src []byte, limit int) (int, error) {
 
 // countZstd decodes src only to count its bytes. This is rare, so the decoder and its window are not pooled.
 func (t *inflater) countZstd(src []byte, limit int) (int, error) {
-	decoder, err := zstd.NewReader(bytes.NewReader(src),
+	decoder, err := zstd.NewReader(&source{rest: src, inflater: t},
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxCountWindow))
 	if err != nil {
-		return 0, corrupt("zstd", err)
+		return 0, t.corrupt("zstd", err)
 	}
 	defer decoder.Close()
 	size, err := count(decoder, limit)
 	t.produced(size)
-	if err != nil && !errors.Is(err, ErrTooLarge) {
-		return 0, corrupt("zstd", err)
-	}
-	return size, err
+	return size, t.corrupt("zstd", err)
 }
 
 // zstdFrame is the information in the headers of a frame.
