@@ -167,8 +167,9 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 	}
 	r := &Refusal{Reason: ReasonTooLarge, Err: err, services: map[string]int{}}
 	for i, resource := range pd.ResourceProfiles().All() {
+		service := serviceOf(pd, i)
 		for _, scope := range resource.ScopeProfiles().All() {
-			r.services[serviceOf(pd, i)] += scope.Profiles().Len()
+			r.services[service] += scope.Profiles().Len()
 		}
 	}
 	e.telemetry.refused(ctx, r)

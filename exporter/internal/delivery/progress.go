@@ -38,6 +38,9 @@ type Progress struct {
 	pd       pprofile.Profiles
 	handled  map[Position]struct{}
 	refusals []*Refusal
+	// service is that of resource, once a profile of it was refused. The name can be the text of a long list.
+	service  string
+	resource int
 	// working is the memory of the work, beside the message.
 	working *memory.Reservation
 }
@@ -78,10 +81,18 @@ func (p *Progress) Done(positions ...Position) {
 func (p *Progress) Refuse(r *Refusal, positions ...Position) {
 	r.services = map[string]int{}
 	for _, at := range positions {
-		r.services[serviceOf(p.pd, at.resource)]++
+		r.services[p.serviceOf(at.resource)]++
 	}
 	p.refusals = append(p.refusals, r)
 	p.Done(positions...)
+}
+
+// serviceOf is the function serviceOf. It reads the name once for the refused profiles of a resource, which follow one another.
+func (p *Progress) serviceOf(resource int) string {
+	if p.service == "" || p.resource != resource {
+		p.service, p.resource = serviceOf(p.pd, resource), resource
+	}
+	return p.service
 }
 
 // End counts the refused profiles and returns the error of the message. failure is a retryable error, or nil: with it, the
