@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -22,7 +21,6 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -79,51 +77,66 @@ type description struct {
 	ID         string            `json:"id,omitempty"`
 	Time       int64             `json:"time,omitempty"`
 	Duration   time.Duration     `json:"duration,omitempty"`
-	Attributes map[string]string `json:"attributes"`
+	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
 // write writes a profile. If it cannot be written, it is missing after a restart, and is counted.
-func (d *directory) write(ctx context.Context, payload *pprof.Payload, tenant string, work *meter.Meter) {
+func (d *directory) write(ctx context.Context, payload *pprof.Payload, resource *sharedResource, work *meter.Meter) {
 	if d == nil {
 		return
 	}
-	if err := d.tryWrite(payload, tenant, work); err != nil {
+	if err := d.tryWrite(payload, resource, work); err != nil {
 		d.telemetry.storageFailed(ctx, operationWrite)
 		d.logger.Warn("Cannot write a profile to the directory: it will be missing after a restart", zap.Error(err))
 	}
 }
 
-func (d *directory) tryWrite(payload *pprof.Payload, tenant string, work *meter.Meter) error {
-	about := description{
-		Tenant: tenant, Type: payload.ProfileType, Time: int64(payload.Time),
-		Duration: time.Duration(payload.DurationNano), Attributes: map[string]string{},
-	}
-	for key, value := range payload.Resource.Attributes().All() {
-		about.Attributes[key] = attributevalue.Text(value)
+func (d *directory) tryWrite(payload *pprof.Payload, resource *sharedResource, work *meter.Meter) error {
+	described, err := describe(payload, resource, work)
+	if err != nil {
+		return err
 	}
 	id := payload.ProfileID
 	if id.IsEmpty() {
 		digest := sha256.Sum256(payload.Pprof)
 		id = pprofile.ProfileID(digest[:16])
-	} else {
-		about.ID = id.String()
 	}
-	text, err := json.Marshal(about)
-	if err != nil {
-		return err
-	}
-	size := int64(len(payload.Pprof) + 2*len(text))
-	if err := work.Use(size); err != nil {
-		return err
-	}
-	described := pprofwire.AppendString(slices.Clip(payload.Pprof), store.CommentPrefix+string(text))
-	described = pprofwire.AppendHeader(described, pprofwire.Header{Comments: []uint32{countStrings(payload.Pprof)}})
 	name := d.template.Path(pathname.Values{
 		Resource: payload.Resource.Attributes(), ProfileType: series.Kind(payload.ProfileType), ProfileID: id, Time: payload.Time,
 	}, d.store.FoldsCase())
 	_, err = d.store.Write(name, described, work)
 	return err
 }
+
+// describe returns a copy of a pprof with its description. work counts its memory.
+func describe(payload *pprof.Payload, resource *sharedResource, work *meter.Meter) ([]byte, error) {
+	attributes, err := resource.describe(work)
+	if err != nil {
+		return nil, err
+	}
+	if err := work.Use(jsonAttributeBytes + jsonFactor*(jsonLength(resource.Tenant)+jsonLength(payload.ProfileType))); err != nil {
+		return nil, err
+	}
+	about := description{Tenant: resource.Tenant, Type: payload.ProfileType, Time: int64(payload.Time), Duration: time.Duration(payload.DurationNano)}
+	if !payload.ProfileID.IsEmpty() {
+		about.ID = payload.ProfileID.String()
+	}
+	start, err := json.Marshal(about)
+	if err != nil {
+		return nil, err
+	}
+	size := len(store.CommentPrefix) + len(start) + len(attributes) + descriptionBytes
+	if err := work.Use(int64(len(payload.Pprof) + 2*size)); err != nil {
+		return nil, err
+	}
+	text := store.CommentPrefix + string(start[:len(start)-1]) + `,"attributes":` + string(attributes) + "}"
+	described := append(make([]byte, 0, len(payload.Pprof)+size), payload.Pprof...)
+	described = pprofwire.AppendString(described, text)
+	return pprofwire.AppendHeader(described, pprofwire.Header{Comments: []uint32{countStrings(payload.Pprof)}}), nil
+}
+
+// descriptionBytes is enough for the rest of a description: a name, punctuation, and fields of the pprof.
+const descriptionBytes = 64
 
 // countStrings returns the number of strings of a pprof, which must be valid.
 func countStrings(pprof []byte) (n uint32) {

@@ -171,21 +171,21 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 		return errors.New("cannot accept profiles before the start")
 	}
 	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
-	return delivery.Deliver(context.WithoutCancel(ctx), pd, v.encoder, v.telemetry.Telemetry, v.addPprof)
+	m := &message{viewExporter: v, tenant: v.cfg.Tenant.Of(ctx)}
+	return delivery.Deliver(context.WithoutCancel(ctx), pd, v.encoder, v.telemetry.Telemetry, m.addPprof)
+}
+
+// message is the work on one message.
+type message struct {
+	*viewExporter
+	tenant   string
+	resource sharedResource
 }
 
 // addPprof adds one pprof to the store, and to the directory. A pprof that is larger than max_memory is refused. The store drops profiles that
 // it has, so that a retry counts none twice.
-func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, work *meter.Meter) error {
-	tenant := v.cfg.Tenant.Of(ctx)
-	u := store.Upload{
-		Resource: store.NewResource(tenant, payload.Resource.Attributes()), Type: payload.ProfileType, ID: payload.ProfileID,
-		Duration: time.Duration(min(payload.DurationNano, math.MaxInt64)), Pprof: payload.Pprof,
-	}
-	if nanos := int64(payload.Time); nanos > 0 {
-		u.Time = time.Unix(0, nanos)
-	}
-	p, err := v.store.Add(u, work)
+func (m *message) addPprof(ctx context.Context, payload *pprof.Payload, work *meter.Meter) error {
+	p, err := m.add(payload, work)
 	switch {
 	case errors.Is(err, store.ErrTooLarge), errors.Is(err, pprof.ErrTooLarge):
 		return &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
@@ -195,9 +195,24 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, wor
 		return fmt.Errorf("cannot store a profile: %w", err)
 	}
 	if p != nil {
-		work.Set(0) // The store has what it needs.
-		v.directory.write(ctx, payload, tenant, work)
+		work.Set(m.resource.memory) // The store has what it needs.
+		m.directory.write(ctx, payload, &m.resource, work)
 	}
-	v.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
+	m.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 	return nil
+}
+
+// add adds one pprof to the store. The result is nil if the store has it already.
+func (m *message) add(payload *pprof.Payload, work *meter.Meter) (*store.Profile, error) {
+	if err := m.resource.use(m.tenant, payload, work); err != nil {
+		return nil, err
+	}
+	u := store.Upload{
+		Resource: m.resource.Resource, Type: payload.ProfileType, ID: payload.ProfileID,
+		Duration: time.Duration(min(payload.DurationNano, math.MaxInt64)), Pprof: payload.Pprof,
+	}
+	if nanos := int64(payload.Time); nanos > 0 {
+		u.Time = time.Unix(0, nanos)
+	}
+	return m.store.Add(u, work)
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"hash"
 	"math"
 	"slices"
 	"strings"
@@ -186,21 +187,33 @@ func isCPU(types []pprof.SampleType, period pprof.SampleType) bool {
 
 // key returns a digest that only equal heads have. The other fields follow from those in it.
 func (h *Head) key() string {
-	digest := sha256.New()
+	digest := newTextDigest()
 	_, _ = fmt.Fprintf(digest, "%d %t %d %d ", h.Period, h.PGO, len(h.Columns), len(h.Comments))
 	texts := []string{h.Type, h.PeriodType.Name, h.PeriodType.Unit, h.DefaultType, h.DropFrames, h.KeepFrames, h.DocURL}
 	for _, c := range h.Columns {
 		texts = append(texts, c.Name, c.Unit)
 	}
 	for _, text := range append(texts, h.Comments...) {
-		_, _ = fmt.Fprintf(digest, "%d ", len(text))
-		var piece [512]byte // The digest takes only bytes: to write all at once would copy them.
-		for n := copy(piece[:], text); n > 0; n = copy(piece[:], text) {
-			_, _ = digest.Write(piece[:n])
-			text = text[n:]
-		}
+		digest.text(text)
 	}
 	return string(digest.Sum(nil))
+}
+
+// textDigest is a digest of texts. It takes only bytes: pieces of a text are copied, since a copy of all of it would need memory.
+type textDigest struct {
+	hash.Hash
+	piece [512]byte
+}
+
+func newTextDigest() *textDigest { return &textDigest{Hash: sha256.New()} }
+
+// text adds a text with its length, so that it cannot equal several others.
+func (d *textDigest) text(text string) {
+	_, _ = fmt.Fprintf(d, "%d ", len(text))
+	for n := copy(d.piece[:], text); n > 0; n = copy(d.piece[:], text) {
+		_, _ = d.Write(d.piece[:n])
+		text = text[n:]
+	}
 }
 
 // Resource is what sent a profile. Profiles share it.
@@ -212,6 +225,34 @@ type Resource struct {
 	Attributes, Labels []series.Label
 
 	key string
+}
+
+// The memory to make a resource: of each attribute with its parts of maps, of keys and of values that are no texts as a multiple of their own
+// memory, of such a value at most, since its text is cut, and of a text that is not UTF-8, which is made valid in steps for several labels.
+const (
+	newAttributeBytes = 2 << 10
+	newKeyFactor      = 24
+	newValueFactor    = 24
+	maxNewValueBytes  = 16 << 20
+	newInvalidFactor  = 6 * dictionary.ValidFactor
+)
+
+// ResourceMemory returns the memory that [NewResource] needs beside the attributes.
+func ResourceMemory(attributes pcommon.Map) int64 {
+	var keys, texts, invalid, values int64
+	for key, value := range attributes.All() {
+		keys += int64(len(key))
+		if value.Type() != pcommon.ValueTypeStr {
+			values++
+			continue
+		}
+		texts += int64(len(value.Str()))
+		if !utf8.ValidString(value.Str()) {
+			invalid += int64(len(value.Str()))
+		}
+	}
+	rest := newValueFactor * (int64(dictionary.MapMemory(attributes)) - keys - texts)
+	return resourceBytes + newAttributeBytes*int64(attributes.Len()) + newKeyFactor*keys + min(rest, maxNewValueBytes*values) + newInvalidFactor*invalid
 }
 
 // NewResource returns the resource with these attributes.
@@ -228,11 +269,22 @@ func NewResource(tenant string, attributes pcommon.Map) *Resource {
 		r.Labels = append(r.Labels, series.Label{Name: series.Spy, Value: labels.Profiler})
 	}
 	slices.SortFunc(r.Labels, byName)
-	r.key = fmt.Sprintf("%q %q", r.Tenant, r.Attributes)
+	r.key = r.digest()
 	return r
 }
 
-// Key returns a text that only equal resources have.
+// digest returns a digest that only equal resources have. The other fields follow from those in it.
+func (r *Resource) digest() string {
+	digest := newTextDigest()
+	digest.text(r.Tenant)
+	for _, a := range r.Attributes {
+		digest.text(a.Name)
+		digest.text(a.Value)
+	}
+	return string(digest.Sum(nil))
+}
+
+// Key returns a digest that only equal resources have.
 func (r *Resource) Key() string { return r.key }
 
 func byName(a, b series.Label) int { return cmp.Compare(a.Name, b.Name) }
