@@ -90,17 +90,20 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.store == nil {
 		return errors.New("cannot write profiles before the start")
 	}
-	return delivery.Deliver(ctx, pd, d.encoder, d.telemetry.Telemetry, d.write)
+	paths := d.template.Paths(d.store.FoldsCase())
+	return delivery.Deliver(ctx, pd, d.encoder, d.telemetry.Telemetry, func(ctx context.Context, payload *pprof.Payload, work *meter.Meter) error {
+		return d.write(ctx, payload, paths, work)
+	})
 }
 
 // write writes one file. Its error is a refusal if a retry would fail in the same way.
-func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, work *meter.Meter) error {
-	name := d.template.Path(pathname.Values{
+func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, paths *pathname.Paths, work *meter.Meter) error {
+	name := paths.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: series.Kind(payload.ProfileType),
 		ProfileID:   identity(payload),
 		Time:        d.timeOf(payload),
-	}, d.store.FoldsCase())
+	})
 	result, err := d.store.Write(name, payload.Pprof, work)
 	if err == nil || result.Written() {
 		d.telemetry.wrote(ctx, result, payload)

@@ -20,10 +20,12 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
@@ -275,4 +277,21 @@ func TestArrivalOfRepetition(t *testing.T) {
 	require.NoError(t, os.Remove(f.directory))
 	require.Eventually(t, func() bool { return f.services(t)["a"] == 1 && len(f.host.statuses()) > 1 }, deliverytest.Patience, time.Millisecond)
 	assert.Contains(t, f.files(t)[0], time.Unix(1_800_000_001, 0).UTC().Format("20060102T150405"))
+}
+
+// A long attribute in the path is read once for all profiles of its resource, without copies.
+func TestLongAttributeInPath(t *testing.T) {
+	const size, profiles = 8 << 20, 40
+	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{a}/{time}-{profile.id}.pb.gz" })
+	pd := deliverytest.CPU(t, "s")
+	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("a", strings.Repeat("a", size))
+	all := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+	for i := range profiles {
+		one := all.AppendEmpty()
+		all.At(0).CopyTo(one)
+		one.SetTime(one.Time() + pcommon.Timestamp(i+1))
+		one.SetProfileID(pprofile.ProfileID{byte(i + 1)})
+	}
+	assert.Less(t, memorytest.Allocated(func() { require.NoError(t, f.ConsumeProfiles(t.Context(), pd)) }), int64(profiles*size/2))
+	assert.GreaterOrEqual(t, len(f.files(t)), profiles)
 }

@@ -70,6 +70,14 @@ func (d *directory) close() error {
 	return d.store.Close()
 }
 
+// paths returns what builds the paths of one message, or nil without a directory.
+func (d *directory) paths() *pathname.Paths {
+	if d == nil {
+		return nil
+	}
+	return d.template.Paths(d.store.FoldsCase())
+}
+
 // description is what a file says of its profile, as the last comment of the pprof.
 type description struct {
 	Tenant     string            `json:"tenant,omitempty"`
@@ -81,17 +89,17 @@ type description struct {
 }
 
 // write writes a profile. If it cannot be written, it is missing after a restart, and is counted.
-func (d *directory) write(ctx context.Context, payload *pprof.Payload, resource *sharedResource, work *meter.Meter) {
+func (d *directory) write(ctx context.Context, payload *pprof.Payload, resource *sharedResource, paths *pathname.Paths, work *meter.Meter) {
 	if d == nil {
 		return
 	}
-	if err := d.tryWrite(payload, resource, work); err != nil {
+	if err := d.tryWrite(payload, resource, paths, work); err != nil {
 		d.telemetry.storageFailed(ctx, operationWrite)
 		d.logger.Warn("Cannot write a profile to the directory: it will be missing after a restart", zap.Error(err))
 	}
 }
 
-func (d *directory) tryWrite(payload *pprof.Payload, resource *sharedResource, work *meter.Meter) error {
+func (d *directory) tryWrite(payload *pprof.Payload, resource *sharedResource, paths *pathname.Paths, work *meter.Meter) error {
 	described, err := describe(payload, resource, work)
 	if err != nil {
 		return err
@@ -101,9 +109,9 @@ func (d *directory) tryWrite(payload *pprof.Payload, resource *sharedResource, w
 		digest := sha256.Sum256(payload.Pprof)
 		id = pprofile.ProfileID(digest[:16])
 	}
-	name := d.template.Path(pathname.Values{
+	name := paths.Path(pathname.Values{
 		Resource: payload.Resource.Attributes(), ProfileType: series.Kind(payload.ProfileType), ProfileID: id, Time: payload.Time,
-	}, d.store.FoldsCase())
+	})
 	_, err = d.store.Write(name, described, work)
 	return err
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
+	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -171,7 +172,7 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 		return errors.New("cannot accept profiles before the start")
 	}
 	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
-	m := &message{viewExporter: v, tenant: v.cfg.Tenant.Of(ctx)}
+	m := &message{viewExporter: v, tenant: v.cfg.Tenant.Of(ctx), paths: v.directory.paths()}
 	return delivery.Deliver(context.WithoutCancel(ctx), pd, v.encoder, v.telemetry.Telemetry, m.addPprof)
 }
 
@@ -180,6 +181,7 @@ type message struct {
 	*viewExporter
 	tenant   string
 	resource sharedResource
+	paths    *pathname.Paths // nil without a directory
 }
 
 // addPprof adds one pprof to the store, and to the directory. A pprof that is larger than max_memory is refused. The store drops profiles that
@@ -196,7 +198,7 @@ func (m *message) addPprof(ctx context.Context, payload *pprof.Payload, work *me
 	}
 	if p != nil {
 		work.Set(m.resource.memory) // The store has what it needs.
-		m.directory.write(ctx, payload, &m.resource, work)
+		m.directory.write(ctx, payload, &m.resource, m.paths, work)
 	}
 	m.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 	return nil

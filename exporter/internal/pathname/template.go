@@ -3,7 +3,7 @@
 
 // Package pathname builds safe file paths from untrusted attribute values.
 //
-// A [Template] such as "{service.name}/{time}-{profile.id}.pb.gz" is parsed and checked once. For each resource, [Template.Path]
+// A [Template] such as "{service.name}/{time}-{profile.id}.pb.gz" is parsed and checked once. For each resource, [Paths.Path]
 // returns a relative path that has as many segments as the template. No segment is empty, hidden, "..", longer than 255 bytes, or
 // invalid on a common file system. A value that had to be changed ends in a hash of the original, so that different values have
 // different paths. [Template.Matches] returns whether the template can return a path.
@@ -57,21 +57,50 @@ type Values struct {
 // Depth returns the number of segments of each path: its directories and the file.
 func (t *Template) Depth() int { return len(t.segments) }
 
-// Path returns the path, with slashes. foldCase means that A and a are the same name in the file system.
-func (t *Template) Path(values Values, foldCase bool) string {
+// Paths builds the paths of one message. It remembers the parts that come from the last resource, and from long profile types: to read a
+// value of many MiB for each profile would take long. Not safe for concurrent use.
+type Paths struct {
+	template *Template
+	foldCase bool
+	// resource are the attributes to which the parts in attributes belong.
+	resource   pcommon.Map
+	attributes map[piece]string
+	types      map[typePart]string
+}
+
+// typePart is a placeholder with a profile type.
+type typePart struct {
+	piece
+	profileType string
+}
+
+// longType is the length from which profile types are remembered. Shorter ones need less time than memory.
+const longType = 4 << 10
+
+// Paths returns what builds the paths of one message. foldCase means that A and a are the same name in the file system.
+func (t *Template) Paths(foldCase bool) *Paths {
+	return &Paths{template: t, foldCase: foldCase, attributes: map[piece]string{}, types: map[typePart]string{}}
+}
+
+// Path returns the path, with slashes. The attributes must not change between calls.
+func (t *Paths) Path(values Values) string {
+	if t.resource != values.Resource {
+		t.resource = values.Resource
+		clear(t.attributes)
+	}
 	var path strings.Builder
-	for i, segment := range t.segments {
+	for i, segment := range t.template.segments {
 		if i > 0 {
 			path.WriteByte('/')
 		}
 		for _, p := range segment {
-			path.WriteString(p.text(values, foldCase))
+			path.WriteString(t.text(p, values))
 		}
 	}
 	return path.String()
 }
 
-// Matches returns whether Path can return this path, with or without the suffix of [WithSuffix].
+// Matches returns whether [Paths.Path] can return this path, with or without the suffix of [WithSuffix].
 func (t *Template) Matches(path string) bool { return t.pattern.MatchString(path) }
 
 // WithSuffix inserts the first 16 hexadecimal digits of a digest before the .pb.gz of a path. The limits of the template leave space
@@ -83,7 +112,8 @@ func WithSuffix(path string, digest [32]byte) string {
 // suffixLength is the number of bytes that WithSuffix adds.
 const suffixLength = len(mark) + 16
 
-func (p piece) text(values Values, foldCase bool) string {
+// text returns the text of a piece.
+func (t *Paths) text(p piece, values Values) string {
 	switch p.key {
 	case "":
 		return p.literal
@@ -94,13 +124,29 @@ func (p piece) text(values Values, foldCase bool) string {
 		nanos := uint64(values.Time)
 		return time.Unix(int64(nanos/second), int64(nanos%second)).UTC().Format(timeLayout)
 	case placeholder.ProfileType:
-		return clean(placeholder.OrUnknown(p.key, values.ProfileType), p.limit, foldCase)
+		return t.profileType(p, values.ProfileType)
 	}
-	var text string
-	if value, found := values.Resource.Get(p.key); found {
-		text = attributevalue.Text(value)
+	text, known := t.attributes[p]
+	if !known {
+		if value, found := values.Resource.Get(p.key); found {
+			text = attributevalue.Text(value)
+		}
+		text = clean(placeholder.OrUnknown(p.key, text), p.limit, t.foldCase)
+		t.attributes[p] = text
 	}
-	return clean(placeholder.OrUnknown(p.key, text), p.limit, foldCase)
+	return text
+}
+
+func (t *Paths) profileType(p piece, value string) string {
+	part := typePart{p, value}
+	text, known := t.types[part]
+	if !known {
+		text = clean(placeholder.OrUnknown(p.key, value), p.limit, t.foldCase)
+		if len(value) >= longType {
+			t.types[part] = text
+		}
+	}
+	return text
 }
 
 // fixedLength returns the length of a piece whose text always has the same length, and 0 for any other piece.
@@ -147,7 +193,7 @@ var devices = []string{"con", "prn", "aux", "nul", "com", "lpt"}
 //
 // value must not be empty. limit must be greater than hashLength.
 func clean(value string, limit int, foldCase bool) string {
-	safe := strings.Map(safeRune, value)
+	safe := strings.Map(safeRune, value[:min(len(value), limit*utf8.UTFMax)]) // Of a longer value, no more is visible.
 	switch safe[0] {
 	case '.', '-':
 		safe = "_" + safe[1:]
@@ -161,8 +207,18 @@ func clean(value string, limit int, foldCase bool) string {
 	if safe == value && len(value) <= limit && isASCII(value) && (!foldCase || strings.ToLower(value) == value) {
 		return value
 	}
-	hash := sha256.Sum256([]byte(value))
-	return shorten(safe, limit-hashLength) + mark + hex.EncodeToString(hash[:])[:hashDigits]
+	return shorten(safe, limit-hashLength) + mark + hex.EncodeToString(digestOf(value))[:hashDigits]
+}
+
+// digestOf returns the SHA-256 of a value. It takes only bytes: pieces of the value are copied, since a copy of all of it would need memory.
+func digestOf(value string) []byte {
+	digest := sha256.New()
+	var piece [512]byte
+	for n := copy(piece[:], value); n > 0; n = copy(piece[:], value) {
+		_, _ = digest.Write(piece[:n])
+		value = value[n:]
+	}
+	return digest.Sum(nil)
 }
 
 // safeRune replaces the characters that are unsafe or inconvenient in a file name: separators, control characters, blanks, quotes,

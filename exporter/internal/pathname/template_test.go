@@ -5,6 +5,7 @@ package pathname
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/goleak"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -58,7 +61,7 @@ func TestPath(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			template := must.Get(Parse(test.template))(t)
-			path := template.Path(values(test.attributes), false)
+			path := template.Paths(false).Path(values(test.attributes))
 			assert.Equal(t, test.want, path)
 			assert.True(t, filepath.IsLocal(path))
 			assert.True(t, template.Matches(path))
@@ -74,7 +77,7 @@ func TestTimeSortsAndNeverOverflows(t *testing.T) {
 	template := must.Get(Parse("{time}.pb.gz"))(t)
 	previous := ""
 	for _, nanos := range []pcommon.Timestamp{0, 1, 1e9, 1778191198000000007, math.MaxInt64, math.MaxUint64} {
-		path := template.Path(Values{Resource: pcommon.NewMap(), Time: nanos}, false)
+		path := template.Paths(false).Path(Values{Resource: pcommon.NewMap(), Time: nanos})
 		assert.Greater(t, path, previous)
 		assert.True(t, template.Matches(path), path)
 		previous = path
@@ -87,11 +90,59 @@ func TestLongValues(t *testing.T) {
 	for _, text := range []string{standard, "{a}/{a}{b}{c}-{profile.id}.pb.gz", "x{a}y/{b}-{time}-{profile.id}.pb.gz"} {
 		template := must.Get(Parse(text))(t)
 		long := strings.Repeat("é/", 1000)
-		path := template.Path(values(map[string]any{"service.name": long, "a": long, "b": long, "c": long}), false)
+		path := template.Paths(false).Path(values(map[string]any{"service.name": long, "a": long, "b": long, "c": long}))
 		path = WithSuffix(path, sha256.Sum256([]byte("other")))
 		assert.True(t, template.Matches(path), path)
 		for segment := range strings.SplitSeq(path, "/") {
 			assert.LessOrEqual(t, len(segment), maxSegment)
+		}
+	}
+}
+
+// The long values of a resource, and long profile types, are read once for all paths of a message.
+func TestLongValuesAreReadOnce(t *testing.T) {
+	const size, repeats = 8 << 20, 100
+	v := values(map[string]any{"service.name": strings.Repeat("s", size)})
+	types := []string{strings.Repeat("t", size), strings.Repeat("u", size)}
+	paths := must.Get(Parse(standard))(t).Paths(true)
+	seen := map[string]bool{}
+	assert.Less(t, profiletest.CPUTime(func() {
+		for i := range repeats {
+			v.ProfileType = types[i%2]
+			seen[paths.Path(v)] = true
+		}
+	}), memorytest.Slowdown*3*time.Second)
+	assert.Len(t, seen, 2)
+}
+
+// What is remembered of one resource or type is not used for another.
+func TestPathsOfSeveralResources(t *testing.T) {
+	template := must.Get(Parse("{a}/{a}{profile.type}{b}.pb.gz"))(t)
+	paths := template.Paths(false)
+	for _, attributes := range []map[string]any{{"a": "1", "b": "2"}, {"a": "1"}, {"b": "1", "a": strings.Repeat("x", 10_000)}, nil} {
+		v := values(attributes)
+		for _, profileType := range []string{"cpu", strings.Repeat("y", 10_000), "heap", strings.Repeat("y", 10_001)} {
+			v.ProfileType = profileType
+			assert.Equal(t, template.Paths(false).Path(v), paths.Path(v))
+		}
+	}
+}
+
+// The visible part of a long value is what it is with all of the value in sight.
+func TestCleanLongValues(t *testing.T) {
+	const limit = 64
+	for _, character := range []string{"a", ".", "é", "世", "\U00010330", "\u202e", "\xff", "\xe4\xb8", "/", "nul."} {
+		for length := range 5 * limit {
+			value := "x" + strings.Repeat(character, length)
+			if name, hash, found := strings.Cut(clean(value, limit, false), mark); found {
+				sum := sha256.Sum256([]byte(value))
+				safe := strings.Map(safeRune, value)
+				if trimmed, isDot := strings.CutSuffix(safe, "."); isDot {
+					safe = trimmed + "_"
+				}
+				require.Equal(t, shorten(safe, limit-hashLength), name)
+				require.Equal(t, hex.EncodeToString(sum[:])[:hashDigits], hash)
+			}
 		}
 	}
 }
@@ -160,7 +211,7 @@ func FuzzPath(f *testing.F) {
 		v := values(map[string]any{"service.name": value, "a": value, "b": profileType})
 		v.ProfileType = profileType
 		for _, foldCase := range []bool{false, true} {
-			path := template.Path(v, foldCase)
+			path := template.Paths(foldCase).Path(v)
 			require.True(t, filepath.IsLocal(path), "%q", path)
 			require.Equal(t, filepath.ToSlash(filepath.Clean(path)), path)
 			require.True(t, template.Matches(path), "%q", path)
