@@ -45,14 +45,15 @@ func Deliver(
 func (p *Progress) Each(ctx context.Context, payloads iter.Seq2[pprof.Payload, error], write func(*pprof.Payload) error) error {
 	for payload, err := range payloads {
 		fault, isFault := errors.AsType[*pprof.ProfileError](err)
+		isFault = isFault && !errors.Is(err, pprof.ErrNotReserved)
 		switch {
-		case isFault && !errors.Is(err, pprof.ErrNotReserved):
+		case err != nil && !isFault:
+			return err
+		case ctx.Err() != nil: // Also between faults: a message can have very many, and nothing else.
+			return fmt.Errorf("cannot write the rest of the request: %w", context.Cause(ctx))
+		case isFault:
 			p.Refuse(refusalOf(err), positionOf(fault))
 			continue
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return fmt.Errorf("cannot write the rest of the request: %w", context.Cause(ctx))
 		}
 		err = write(&payload)
 		if refusal, isRefusal := errors.AsType[*Refusal](err); isRefusal {

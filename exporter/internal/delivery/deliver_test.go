@@ -94,6 +94,20 @@ func TestDeliverBadProfiles(t *testing.T) {
 	assert.ErrorContains(t, err, "1073741824")
 }
 
+// TestDeliverEndsAmongBadProfiles: a request that is canceled ends also if all of its profiles are invalid.
+func TestDeliverEndsAmongBadProfiles(t *testing.T) {
+	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
+	deliverytest.Spoil(pd, 0)
+	deliverytest.Spoil(pd, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	services, refusals, err := deliverTo(ctx, pd, failing())
+	require.ErrorIs(t, err, context.Canceled)
+	assert.False(t, consumererror.IsPermanent(err))
+	assert.Empty(t, services)
+	assert.Empty(t, refusals)
+}
+
 // TestDeliverRetriesTheRest: after a failure, the error contains only the profiles that were not delivered.
 func TestDeliverRetriesTheRest(t *testing.T) {
 	parts := []string{"a", "b", "c"}
