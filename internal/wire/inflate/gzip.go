@@ -4,6 +4,7 @@
 package inflate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -25,6 +26,7 @@ const (
 
 // gzipReader is a reader with its buffers. It is pooled, so that a call allocates nothing.
 type gzipReader struct {
+	short   bytes.Reader
 	src     source
 	gz      gzip.Reader
 	discard [16 << 10]byte
@@ -47,6 +49,7 @@ func (t *inflater) appendGzip(dst, src []byte, limit int) ([]byte, error) {
 	}
 	dst, err := reader.append(t, dst, src, limit)
 	reader.src = source{}
+	reader.short.Reset(nil)
 	gzipReaders.Put(reader, gzipReaderBytes)
 	return dst, err
 }
@@ -115,9 +118,20 @@ func (r *gzipReader) appendCounted(t *inflater, dst, src []byte, limit int) ([]b
 	return dst[:len(dst)+n], t.corruptGzip(err)
 }
 
-func (r *gzipReader) reset(t *inflater, src []byte) error {
-	r.src = source{rest: src, inflater: t}
-	err := r.gz.Reset(&r.src)
+// shortLayer is the size up to which a layer counts as work at once: the decompressor reads it faster.
+const shortLayer = 4 << 20
+
+func (r *gzipReader) reset(t *inflater, src []byte) (err error) {
+	if len(src) <= shortLayer {
+		if err := t.advance(len(src)); err != nil {
+			return err
+		}
+		r.short.Reset(src)
+		err = r.gz.Reset(&r.short)
+	} else {
+		r.src = source{rest: src, inflater: t}
+		err = r.gz.Reset(&r.src)
+	}
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
