@@ -5,6 +5,7 @@ package dedup_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func (s sharing) faulty() {
 	text := strings.Repeat("\xffa", mebibyte/2)
 	for i := range 200 {
 		scope := s.ResourceProfiles().At(0).ScopeProfiles().AppendEmpty()
-		scope.Scope().SetName(fmt.Sprint(i))
+		scope.Scope().SetName(strconv.Itoa(i))
 		scope.Scope().Attributes().PutStr("text", text)
 		profile := scope.Profiles().AppendEmpty()
 		profile.Samples().AppendEmpty().Values().Append(1)

@@ -166,7 +166,7 @@ func (t *encoding) release() (bytes int) {
 func (t *encoding) groupProfiles(
 	scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice, scopeErr error,
 ) (faults []error) {
-	_, fromOnePprof := originalOrder(scope, profiles.Len())
+	fromOnePprof := hasOrder(scope, profiles.Len())
 	clear(t.open)
 	clear(t.counts)
 	t.sets.Reset(0)

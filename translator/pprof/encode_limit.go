@@ -97,7 +97,7 @@ const (
 // single upload, but the order alone does not say so: they can differ in their times.
 func (t *encoding) mostPprofs(scope pprofile.ScopeProfiles) int {
 	n := scope.Profiles().Len()
-	if _, ordered := originalOrder(scope.Scope(), n); !ordered || n <= 1 {
+	if n <= 1 || !hasOrder(scope.Scope(), n) {
 		return n
 	}
 	t.groupProfiles(scope.Scope(), scope.Profiles(), nil)

@@ -217,11 +217,10 @@ func sampleTypeOrder(originals pcommon.Value, n int) []int {
 	return order
 }
 
-// originalOrder returns the order of the sample types in the original pprof, if the scope has it for n profiles.
-func originalOrder(scope pcommon.InstrumentationScope, n int) (order []int, fits bool) {
-	order = make([]int, n)
+// hasOrder reports whether a scope has the original order of the sample types of n profiles.
+func hasOrder(scope pcommon.InstrumentationScope, n int) bool {
 	attribute, found := scope.Attributes().Get(semconv.ScopeSampleTypeOrder)
-	return order, found && fillOrder(order, attribute)
+	return found && fillOrder(make([]int, n), attribute)
 }
 
 // fillOrder inverts the original positions of the profiles. It returns false if they are not a permutation.
