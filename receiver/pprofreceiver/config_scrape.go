@@ -110,7 +110,7 @@ func defaultScrapeConfig() ScrapeConfig {
 		MaxResponseSize: defaultMaxResponseSize,
 	}
 	cfg.Schedule.CollectionInterval = defaultScrapeInterval
-	for _, name := range defaultProfiles {
+	for _, name := range selfProfiles {
 		cfg.Profiles = append(cfg.Profiles, ScrapedProfile{Name: name})
 	}
 	return cfg

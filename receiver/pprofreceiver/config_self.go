@@ -22,10 +22,6 @@ const defaultCPUDuration = 5 * time.Second
 // selfProfiles are the profiles that the Collector can capture of itself.
 var selfProfiles = []string{profileCPU, profileHeap, profileAllocs, profileGoroutine, profileMutex, profileBlock}
 
-// defaultProfiles are those that are fetched if a configuration names none. heap has the values of allocs, but those since the start of the
-// program in each profile, which cannot be summed.
-var defaultProfiles = []string{profileCPU, profileAllocs, profileGoroutine, profileMutex, profileBlock}
-
 // SelfConfig configures profiling the Collector itself.
 type SelfConfig struct {
 	Schedule ScheduleConfig `mapstructure:",squash"`
@@ -57,7 +53,7 @@ var _ confmap.Validator = (*SelfConfig)(nil)
 func defaultSelfConfig() SelfConfig {
 	return SelfConfig{
 		Schedule: defaultSchedule(), BlockProfileFraction: 1, MutexProfileFraction: 1,
-		Profiles: slices.Clone(defaultProfiles), CPUDuration: defaultCPUDuration, Delta: DeltaComputed,
+		Profiles: slices.Clone(selfProfiles), CPUDuration: defaultCPUDuration, Delta: DeltaComputed,
 	}
 }
 

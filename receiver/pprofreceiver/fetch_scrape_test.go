@@ -50,7 +50,7 @@ func TestScrapeGo(t *testing.T) {
 	r := runScrape(t, host, func(cfg *ScrapeConfig) {
 		cfg.Schedule.CollectionInterval = 1100 * time.Millisecond
 		cfg.Seconds = 1
-		cfg.Profiles = append(cfg.Profiles, ScrapedProfile{Name: profileHeap}, ScrapedProfile{Name: profileThreads})
+		cfg.Profiles = append(cfg.Profiles, ScrapedProfile{Name: profileThreads})
 		cfg.Targets[0].Labels = map[string]string{"service.name": "checkout", "server.address": "label wins"}
 	}, to.URL)
 	require.Eventually(t, func() bool {
