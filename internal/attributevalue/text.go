@@ -244,6 +244,22 @@ const (
 	UnknownService = "unknown_service"
 )
 
+// maxShortService limits what [ShortService] returns, in bytes. It is more than a log line has.
+const maxShortService = 1 << 10
+
+// ShortService returns the beginning of [Service], for what is kept longer than the resource. It does not cut inside a character.
+func ShortService(resource pcommon.Map) string {
+	service := Service(resource)
+	if len(service) <= maxShortService {
+		return service
+	}
+	end := maxShortService
+	for end > maxShortService-utf8.UTFMax && !utf8.RuneStart(service[end]) {
+		end--
+	}
+	return strings.Clone(service[:end]) // All of it would stay in memory.
+}
+
 // Service returns the service name of a resource, or UnknownService if it has none.
 func Service(resource pcommon.Map) string {
 	if value, found := resource.Get(ServiceName); found {

@@ -5,9 +5,7 @@ package dedup
 
 import (
 	"cmp"
-	"strings"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -167,15 +165,6 @@ func (w *work) handleInvalid() (proceed bool, err error) {
 	return true, nil
 }
 
-// maxService is the length of a service name that is kept of dropped profiles: a log line has less.
-const maxService = 1 << 10
-
-// serviceOf returns the beginning of the service name of a resource.
-func serviceOf(resource pcommon.Resource) string {
-	name := attributevalue.Service(resource.Attributes())
-	return strings.Clone(name[:min(len(name), maxService)])
-}
-
 // findInvalid reports for each profile, in the order of the message, whether it is invalid. It returns the error of the
 // first invalid one, and counts them.
 func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
@@ -192,7 +181,8 @@ func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
 			w.stats.Invalid[reason]++
 			if w.opts.OnInvalid == DropProfile {
 				if of != at.resource {
-					service, of = serviceOf(w.pd.ResourceProfiles().At(at.resource).Resource()), at.resource
+					of = at.resource
+					service = attributevalue.ShortService(w.pd.ResourceProfiles().At(of).Resource().Attributes())
 				}
 				w.stats.drop(reason, service, err)
 			}

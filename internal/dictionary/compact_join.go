@@ -134,7 +134,7 @@ func (c *Compactor) joinFunctions() {
 
 // joinMappings and joinLocations hash lists of attributes as sets.
 func (c *Compactor) joinMappings() {
-	c.longSets = map[int][]int32{}
+	c.longSets = nil
 	c.index.reset(len(c.tables[Mappings].first))
 	table := c.source.MappingTable()
 	for i := range c.tables[Mappings].first {
@@ -177,6 +177,9 @@ func (c *Compactor) setOf(entry int, list pcommon.Int32Slice) (set []int32) {
 	set, known := c.longSets[entry]
 	if !known {
 		if set, _ = c.attributeSet(nil, list, false); list.Len() > manyAttributes {
+			if c.longSets == nil {
+				c.longSets = map[int][]int32{}
+			}
 			c.longSets[entry] = set
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (c *Compactor) joinLocations() {
-	c.longSets = map[int][]int32{}
+	c.longSets = nil
 	c.index.reset(len(c.tables[Locations].first))
 	c.join(&c.tables[Locations], 0, Location{}.hash(nil, nil), nil)
 	table := c.source.LocationTable()

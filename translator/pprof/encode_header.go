@@ -57,14 +57,13 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource) error {
 
 // setAttributes sets what the attributes of the profiles of a group become, without their comments.
 func (t *encoding) setAttributes(h *pprofwire.Header, g *group) error {
-	fields := map[string]*uint32{semconv.ProfileDropFrames: &h.DropFrames, semconv.ProfileKeepFrames: &h.KeepFrames, semconv.ProfileDocURL: &h.DocURL}
 	for _, a := range t.sets.At(g.key.attributes) {
 		attribute := t.dict.AttributeAt(a)
 		key := t.dict.StringAt(attribute.Key)
 		if key == semconv.ProfileName || t.isMainMapping(attribute) {
 			continue // Backends display the one, the other is the first mapping.
 		}
-		if field := fields[key]; field != nil {
+		if field := fieldOf(h, key); field != nil {
 			text, err := t.text(a)
 			if err != nil {
 				return err
@@ -80,6 +79,19 @@ func (t *encoding) setAttributes(h *pprofwire.Header, g *group) error {
 		if attribute.Unit != 0 {
 			t.labels.lostUnits++
 		}
+	}
+	return nil
+}
+
+// fieldOf returns the field of the header that an attribute becomes, or nil.
+func fieldOf(h *pprofwire.Header, key string) *uint32 {
+	switch key {
+	case semconv.ProfileDropFrames:
+		return &h.DropFrames
+	case semconv.ProfileKeepFrames:
+		return &h.KeepFrames
+	case semconv.ProfileDocURL:
+		return &h.DocURL
 	}
 	return nil
 }

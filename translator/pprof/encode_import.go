@@ -139,7 +139,6 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles) error {
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err
 	}
-	t.badStacks = map[int32]error{}
 	source := pd.Dictionary()
 	t.dict.Reset(dictionary.Lengths{
 		dictionary.Strings:    source.StringTable().Len(),

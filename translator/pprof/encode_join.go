@@ -172,7 +172,10 @@ func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdenti
 	if err := j.attributesReused.growTo(&t.memory, attributeMemory*attributes); err != nil {
 		return err
 	}
-	rows := map[uint64]int{} // Events of one time can be many, and attributes, too.
+	var rows map[uint64]int
+	if len(j.attributes) > longList { // Events of one time can be many, too.
+		rows = map[uint64]int{}
+	}
 	for i, at := range sample.TimestampsUnixNano().All() {
 		value := int64(1)
 		if values.Len() > 0 {
@@ -191,7 +194,7 @@ func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdenti
 		if err != nil {
 			return err
 		}
-		if len(j.attributes) > longList {
+		if rows != nil {
 			rows[at] = row
 		}
 	}

@@ -95,6 +95,9 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 		if err := t.importer.checkLocation(locations.At(i)); err != nil {
 			err = fmt.Errorf("stack %d: %w", stack, err)
 			if n > longList { // Many profiles can have it.
+				if t.badStacks == nil {
+					t.badStacks = map[int32]error{}
+				}
 				t.badStacks[stack] = err
 			}
 			return packedStack{}, err

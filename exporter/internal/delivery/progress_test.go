@@ -38,6 +38,7 @@ func TestNoMemoryForACopy(t *testing.T) {
 
 // TestLongServiceNames: the name of a service is read once for the refused profiles of a resource, and cut, also between characters.
 func TestLongServiceNames(t *testing.T) {
+	const maxServiceBytes = 1 << 10
 	const refused = 1000
 	pd := pprofile.NewProfiles()
 	list := pd.ResourceProfiles().AppendEmpty().Resource().Attributes().PutEmptySlice("service.name")

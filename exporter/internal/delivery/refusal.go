@@ -6,8 +6,6 @@ package delivery
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -48,20 +46,9 @@ func refusalOf(err error) *Refusal {
 	return &Refusal{Reason: reason, Err: err}
 }
 
-// maxServiceBytes limits the service name of a refusal. It is more than the log shows.
-const maxServiceBytes = 1 << 10
-
-// serviceOf returns the service name of a resource of a request.
+// serviceOf returns the beginning of the service name of a resource of a request.
 func serviceOf(pd pprofile.Profiles, resource int) string {
-	service := attributevalue.Service(pd.ResourceProfiles().At(resource).Resource().Attributes())
-	if len(service) <= maxServiceBytes {
-		return service
-	}
-	end := maxServiceBytes
-	for end > maxServiceBytes-utf8.UTFMax && !utf8.RuneStart(service[end]) {
-		end--
-	}
-	return strings.Clone(service[:end]) // All of it would stay in memory.
+	return attributevalue.ShortService(pd.ResourceProfiles().At(resource).Resource().Attributes())
 }
 
 // permanent returns one permanent error for all refusals. If the request is the cause of each of them, a receiver answers it with 400
