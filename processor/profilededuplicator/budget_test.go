@@ -261,3 +261,22 @@ func TestOversizedMessages(t *testing.T) {
 		f.assertPoints(t, "oversized_messages", points(oversized))
 	})
 }
+
+// A hostile message: its scopes share a text. A queue on disk would write the text for each of them.
+func TestSharedTextIsReservedAsItIsWritten(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		f := startWithin(t, 128<<20, &sink{}, nil)
+		request, err := budgettest.Reserve(t.Context(), f.budget, 16<<20)
+		require.NoError(t, err)
+		defer request.Release()
+		pd := upload("checkout", 1, 1)
+		text := strings.Repeat("x", 1<<20)
+		for range 60 {
+			pd.ResourceProfiles().At(0).ScopeProfiles().AppendEmpty().Scope().Attributes().PutStr("k", text)
+		}
+		err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), pd)
+		require.ErrorIs(t, err, memory.ErrTooLarge)
+		assert.True(t, consumererror.IsPermanent(err))
+		f.assertPoints(t, "refused_messages", points(1, because("too_large")))
+	})
+}

@@ -25,6 +25,10 @@ import (
 // but each reader of the message reads the string many times.
 const maxMessageBytes = 512 << 20
 
+// writtenFactor is the reservation of a message as a multiple of its size in protobuf: a queue on disk writes the whole, and copies it
+// twice. It decides only for messages whose attributes share long strings: others need more for themselves.
+const writtenFactor = 3
+
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.
 type deduplicator struct {
 	core      *dedup.Deduplicator
@@ -111,6 +115,9 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, refusalOf(err))
 	}
 	defer reservation.Release()
+	if err := reservation.Grow(ctx, writtenFactor*int64(m.content.bytes)); err != nil {
+		return d.refuse(ctx, m, refusalOf(err))
+	}
 	if err := d.group(ctx, &m); err != nil {
 		return d.refuse(ctx, m, err)
 	}

@@ -41,15 +41,8 @@ func sharedParts() []body {
 			})
 			return join(resourceOf(profiles), dictionaryOf(field(5, repeat([]byte{1}, 1<<20)), attributesWith(4, 2), tables))
 		}),
-		otlp("otlp-invalid-text-of-60-scopes", profilesPath, func() content {
-			attribute := appendField(appendNumber(nil, 3, 3), 2, appendNumber(nil, 8, 4))
-			profile := appendField(nil, 2, append([]byte{0x0a, 4, 8, 1, 0x10, 2}, samplesOf(1).plain()...))
-			scopes := counting(60, func(to []byte, i int) []byte {
-				scope := appendField(appendField(nil, 1, strconv.AppendInt(nil, int64(i), 10)), 3, attribute)
-				return appendField(to, 2, append(appendField(nil, 1, scope), profile...))
-			})
-			return join(field(1, scopes), dictionaryOf(field(5, repeat([]byte("\xffa"), 1<<19)), attributesOf(1), field(stackTable, indices(1))))
-		}),
+		otlp("otlp-invalid-text-of-60-scopes", profilesPath, func() content { return scopesOf(60, "\xffa") }),
+		otlp("otlp-text-of-180-scopes", profilesPath, func() content { return scopesOf(180, "ab") }),
 		otlp("otlp-1000-locations-of-one-set", profilesPath, func() content {
 			long := field(2, field(4, repeat([]byte{1}, 1_000_000)))
 			return join(resourceOf(timedProfiles(1)),
@@ -71,6 +64,17 @@ func sharedParts() []body {
 				})))
 		}),
 	}
+}
+
+// scopesOf are scopes with an attribute whose value is the same text of 1 MiB.
+func scopesOf(times int, text string) content {
+	attribute := appendField(appendNumber(nil, 3, 3), 2, appendNumber(nil, 8, 4))
+	profile := appendField(nil, 2, append([]byte{0x0a, 4, 8, 1, 0x10, 2}, samplesOf(1).plain()...))
+	scopes := counting(times, func(to []byte, i int) []byte {
+		scope := appendField(appendField(nil, 1, strconv.AppendInt(nil, int64(i), 10)), 3, attribute)
+		return appendField(to, 2, append(appendField(nil, 1, scope), profile...))
+	})
+	return join(field(1, scopes), dictionaryOf(field(5, repeat([]byte(text), 1<<19)), attributesOf(1), field(stackTable, indices(1))))
 }
 
 // attributesWith are distinct attributes of a key.
