@@ -52,6 +52,11 @@ func splunkRecords() []body {
 		otlp("splunk-100-records-of-bombs", logsPath, func() content {
 			return profilingLogs(service(), repeat(pprofRecord(emptyMappings()).plain(), 100))
 		}),
+		otlp("splunk-long-sample-types", logsPath, func() content {
+			oneType, values := field(1, number(1, 1), number(2, 1)).plain(), field(2, field(2, repeat([]byte{1}, 256)))
+			names := join(repeat(empty(pprofString), 1), field(pprofString, repeat([]byte("x"), 65_000)))
+			return profilingLogs(service(), repeat(gzipRecord(join(names, repeat(oneType, 256), values)).plain(), 200))
+		}),
 		otlp("splunk-gzip-bomb", logsPath, func() content {
 			return profilingLogs(service(), gzipRecord(repeat(make([]byte, 1024), 1<<20)))
 		}),

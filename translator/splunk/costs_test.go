@@ -90,6 +90,27 @@ func TestManyRecordsOfOneRefusedResource(t *testing.T) {
 	})
 }
 
+// TestManyLongSampleTypes: the long names of 256 sample types are not hashed for the id of each profile.
+func TestManyLongSampleTypes(t *testing.T) {
+	const types, records = 256, 500
+	long := strings.Repeat("x", 64<<10-1)
+	p := newPayload("")
+	values := make([]int64, types)
+	for i := range values {
+		p.sampleType(long, long)
+		values[i] = 1
+	}
+	p.sample([]uint64{p.location("work", "main.js", 7)}, values)
+	r, body := newRequest("nodejs"), p.body(t)
+	for range records {
+		r.addPprof(body)
+	}
+	assertFast(t, "Decode", func() {
+		pd, _ := mustDecode(t, r.logs, Options{})
+		assert.Len(t, profilesOf(pd), types*records)
+	})
+}
+
 // TestIDIsOfResourceAndBody: each record of a resource has the id that it has alone.
 func TestIDIsOfResourceAndBody(t *testing.T) {
 	r := newRequest("nodejs")

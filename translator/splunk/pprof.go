@@ -129,7 +129,7 @@ func (t *decoding) writePprof() {
 		h.original = t.payload
 	}
 	if !t.typed() {
-		w := t.defaultWeight(&t.events, t.record.isAllocation(""))
+		w := t.defaultWeight(&t.events, t.record.isAllocation(nil))
 		t.writeProfile(&t.events, &h, &w, true)
 		return
 	}
@@ -223,7 +223,7 @@ func (t *decoding) columnOrder() []int {
 // use.
 func (t *decoding) typedWeight(column int) weight {
 	v := t.wire.SampleTypes[column]
-	allocation := t.record.isAllocation(string(t.optional(v.Unit)))
+	allocation := t.record.isAllocation(t.optional(v.Unit))
 	w := weight{kind: weighsValue, column: column, timed: !allocation}
 	if allocation && string(t.optional(v.Type)) == allocationSampleType {
 		w.name = t.dict.String(typeAllocation)

@@ -91,15 +91,15 @@ func (r *record) representedByText(key string, value pcommon.Value) bool {
 	}
 }
 
-// isAllocation reports whether the weights are bytes, not time. unit is the unit of the first sample type, or "".
-func (r *record) isAllocation(unit string) bool {
+// isAllocation reports whether the weights are bytes, not time. unit is the unit of the first sample type, or nil.
+func (r *record) isAllocation(unit []byte) bool {
 	switch r.dataType {
 	case dataTypeAllocation:
 		return true
 	case dataTypeCPU:
 		return false
 	default:
-		return r.hasAllocated || unit == unitBytes || strings.HasPrefix(r.eventName, allocationEvents)
+		return r.hasAllocated || string(unit) == unitBytes || strings.HasPrefix(r.eventName, allocationEvents)
 	}
 }
 

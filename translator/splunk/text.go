@@ -74,7 +74,7 @@ func (t *decoding) decodeText() *refusal {
 
 // groupKey returns the key of the group of a text record.
 func (r *record) groupKey() groupKey {
-	key := groupKey{dataType: r.dataType, allocation: r.isAllocation(""), source: r.source, period: r.period}
+	key := groupKey{dataType: r.dataType, allocation: r.isAllocation(nil), source: r.source, period: r.period}
 	if key.dataType == dataTypeCPU || key.dataType == dataTypeAllocation {
 		key.dataType = "" // It only repeats the kind of the weights.
 	}

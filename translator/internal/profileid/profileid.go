@@ -140,14 +140,17 @@ type IDs struct {
 	n      uint64
 }
 
-// Next returns the id of the next profile. Its sample type is part of the id.
+// maxTypeBytes limits what is read of each text of a sample type: many types of a payload can share a long one.
+const maxTypeBytes = 1 << 10
+
+// Next returns the id of the next profile. The beginning of its sample type is part of the id.
 func (ids *IDs) Next(sampleType, unit string) (id pprofile.ProfileID) {
 	h := ids.hash
 	h.state.hash.Reset()
 	h.state.pending = append(h.state.pending[:0], ids.origin[:]...)
 	h.Number(ids.n)
-	h.text(sampleType)
-	h.text(unit)
+	h.text(sampleType[:min(len(sampleType), maxTypeBytes)])
+	h.text(unit[:min(len(unit), maxTypeBytes)])
 	ids.n++
 	var buffer [sha256.Size]byte
 	copy(id[:], h.sum(buffer[:0]))
