@@ -104,6 +104,7 @@ func otlpTables() []body {
 		otlpJSON("otlp-json-escapes", profilesPath, jsonOf(`{"dictionary":{"stringTable":["`, `\n\\`, `"]}}`)),
 		otlpJSON("otlp-json-empty-attributes", profilesPath, jsonOf(`{"dictionary":{"attributeTable":[`, `{}`, `]}}`)),
 		otlpJSON("otlp-json-empty-locations", profilesPath, jsonOf(`{"dictionary":{"locationTable":[`, `{}`, `]}}`)),
+		otlpJSON("otlp-json-text-for-a-number", profilesPath, jsonOf(`{"dictionary":{"stackTable":[{"locationIndices":["`, "\x7f\x7f", `"]}]}}`)),
 		otlpJSON("otlp-json-indices", profilesPath, jsonOf(`{"dictionary":{"stackTable":[{"locationIndices":[`, `0`, `]}]}}`)),
 	)
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
@@ -96,6 +97,29 @@ func TestJSON(t *testing.T) {
 			counted := must.Get(CountJSON(body))(t)
 			checkHeld(t, 5, test.signal, body, counted, jsonBody)
 		})
+	}
+}
+
+// TestJSONErrors: the error about a long text in the place of a number is counted. It leaves garbage, too. The same text is not counted so
+// where only a text can be.
+func TestJSONErrors(t *testing.T) {
+	const length = 1 << 20
+	for _, character := range []string{"\x7f", "x", "\u0080", `\\`, `\u0001`} {
+		long := strings.Repeat(character, length/len(character))
+		for name, body := range map[string]string{
+			"text for a number": `{"dictionary":{"stackTable":[{"locationIndices":["` + long + `"]}]}}`,
+			"in a list":         `{"dictionary":{"stackTable":[{"locationIndices":[1, "1", "` + long + `"]}]}}`,
+			"after a text":      `{"dictionary":{"stringTable":["a"],"linkTable":[{"spanId":"","traceId":""}],"functionTable":[{"startLine":"` + long + `"}]}}`,
+			"number":            `{"dictionary":{"attributeTable":[{"value":{"doubleValue":1.` + strings.Repeat("1", length) + `e999}}]}}`,
+		} {
+			var err error
+			total := memorytest.Allocated(func() { err = jsonBody(newRequest(Profiles), []byte(body)) })
+			require.Error(t, err, name)
+			counted := must.Get(CountJSON([]byte(body)))(t)
+			assert.LessOrEqual(t, total, 3*counted, "%s of %q", name, character)
+		}
+		text := must.Get(CountJSON([]byte(`{"dictionary":{"stringTable":["` + long + `","` + long + `"]}}`)))(t)
+		assert.Less(t, text, int64(2*(escapedCopies+2)*length), character)
 	}
 }
 

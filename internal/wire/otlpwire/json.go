@@ -19,6 +19,10 @@ const (
 	entryBytes = growthCopies * dictionary.StringSize
 	// escapedCopies is how many copies of a string with escapes exist while the parser resolves them.
 	escapedCopies = 4
+	// A text or number of more than longNumber bytes may be where pdata wants a number. The error quotes it, and the answer has the error. A
+	// character can become four and then five. quotedCopies is how many bytes exist then for each.
+	longNumber   = 1 << 10
+	quotedCopies = 14
 	// maxBrackets limits nested brackets. A level of an attribute value has up to 4: the object, its list, the entry, its
 	// value. Up to 16 are around the value.
 	maxBrackets = 16 + 4*(attributevalue.MaxDepth+1)
@@ -35,6 +39,9 @@ func CountJSON(body []byte) (int64, error) {
 		total   = int64(requestBytes)
 		isLevel [maxBrackets + 1]bool // whether an open bracket is that of a list or map of an attribute value
 		opens   bool                  // whether the next bracket is
+		isText  bool                  // whether the values of the last key are texts in every message
+		last    []byte                // the last string
+		from    int                   // the end of the last token that is no number
 		depth   int
 		nesting int
 	)
@@ -46,8 +53,14 @@ func CountJSON(body []byte) (int64, error) {
 				total += escapedCopies * int64(length)
 			}
 			total += textBytes(length)
-			opens = isNestingKey(body[pos+1 : pos+1+length])
+			if !isText {
+				total += quotedBytes(length)
+			}
+			last = body[pos+1 : pos+1+length]
+			opens = isNestingKey(last)
 			pos += length + 1
+		case ':':
+			isText = isTextKey(last)
 		case '{', '[':
 			if depth++; depth > maxBrackets {
 				return 0, ErrTooDeep
@@ -61,8 +74,9 @@ func CountJSON(body []byte) (int64, error) {
 			opens = false
 			total += objectBytes
 		case '}', ']':
+			total += quotedBytes(pos - from)
 			if depth == 0 {
-				continue // The body is not valid.
+				break // The body is not valid.
 			}
 			if isLevel[depth] {
 				nesting--
@@ -70,10 +84,32 @@ func CountJSON(body []byte) (int64, error) {
 			depth--
 		case ',':
 			opens = false
-			total += entryBytes
+			total += entryBytes + quotedBytes(pos-from)
+		default:
+			continue
 		}
+		from = pos
 	}
 	return total, nil
+}
+
+// quotedBytes returns the memory for the error about a text or number of this length.
+func quotedBytes(length int) int64 {
+	if length <= longNumber {
+		return 0
+	}
+	return quotedCopies * int64(length)
+}
+
+// isTextKey reports whether a key is one of long texts. All others are few, or short.
+func isTextKey(key []byte) bool {
+	switch string(key) {
+	case "stringValue", "string_value", "bytesValue", "bytes_value", "stringTable", "string_table", "originalPayload", "original_payload",
+		"key", "name", "description", "message":
+		return true
+	default:
+		return false
+	}
 }
 
 // firstInvalid returns the position of the first byte that is not UTF-8.
