@@ -57,9 +57,9 @@ func (m *memoryBudget) MarshalProfiles(pd pprofile.Profiles) ([]byte, error) {
 	return recordEncoder.EncodeAll(plain, nil), nil
 }
 
-// UnmarshalProfiles returns the message of a record, which may also be plain OTLP. The message has a reservation until the garbage
-// collector frees it. Without free memory, UnmarshalProfiles waits: the caller would drop the record for any error. During a shutdown it does not
-// wait, since the receiver would not stop: the next consumer then reserves the memory, or refuses the message for now.
+// UnmarshalProfiles returns the message of a record, which may also be plain OTLP, and which it may change. The message has a reservation
+// until the garbage collector frees it. Without free memory, UnmarshalProfiles waits: the caller would drop the record for any error. During a
+// shutdown it does not wait, since the receiver would not stop: the next consumer then reserves the memory, or refuses the message for now.
 func (m *memoryBudget) UnmarshalProfiles(record []byte) (pprofile.Profiles, error) {
 	for wait := firstWait; ; wait = laterWait {
 		pd, err := m.tryRecord(record, wait)
@@ -94,6 +94,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pd pprofile
 	if err := message.Grow(ctx, needed); err != nil {
 		return pd, err
 	}
+	otlpwire.ClearKeyReferences(plain)
 	if pd, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain); err != nil {
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}

@@ -71,6 +71,18 @@ func plainRecord(t *testing.T, pd pprofile.Profiles) []byte {
 	return must.Get((&pprofile.ProtoMarshaler{}).MarshalProfiles(pd))(t)
 }
 
+// TestRecordWithKeyReferences: a record with a key and its reference, which pdata v0.159 writes, is read, also a second time.
+func TestRecordWithKeyReferences(t *testing.T) {
+	t.Parallel()
+	m, _ := withBudget(t, 64<<20)
+	// A resource with an attribute of the key "k", the reference 1 and the value "v", and a dictionary with the string "k".
+	record := []byte("\x0a\x0e\x0a\x0c\x0a\x0a\x0a\x01k\x18\x01\x12\x03\x0a\x01v\x12\x05\x2a\x00\x2a\x01k")
+	for range 2 {
+		pd := must.Get(m.UnmarshalProfiles(record))(t)
+		assert.Equal(t, map[string]any{"k": "v"}, pd.ResourceProfiles().At(0).Resource().Attributes().AsRaw())
+	}
+}
+
 // TestRecord: a record is compressed, and is read as it was. So is a record that is not compressed.
 func TestRecord(t *testing.T) {
 	t.Parallel()
