@@ -74,6 +74,7 @@ func (t *decoding) decode(logs plog.Logs) {
 					refused = t.decodeRecord(log)
 				}
 				if refused != nil {
+					_ = t.memory.Use(refusalBytes) // It is refused in any case.
 					t.result.Refused = append(t.result.Refused, Refusal{i, j, k, refused.reason, refused.err})
 				}
 			}

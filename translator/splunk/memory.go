@@ -6,6 +6,7 @@ package splunk
 import (
 	"unicode/utf8"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -68,18 +69,28 @@ const (
 )
 
 func sizeOfResource(resource plog.ResourceLogs) containerSize {
-	return containerSize{
-		message: int64(dictionary.ResourceMemory(resource.Resource(), resource.SchemaUrl())),
-		working: int64(resourceBytes + attributeBytes*resource.Resource().Attributes().Len()),
-	}
+	attributes := resource.Resource().Attributes()
+	isMended := !utf8.ValidString(resource.SchemaUrl()) || !areValid(attributes)
+	dictionary.ForEachEntityText(resource.Resource(), func(text string, _ func(text string)) { isMended = isMended || !utf8.ValidString(text) })
+	return sizeOf(dictionary.ResourceMemory(resource.Resource(), resource.SchemaUrl()), resourceBytes, attributes, isMended)
 }
 
 func sizeOfScope(logs plog.ScopeLogs) containerSize {
 	scope := logs.Scope()
-	return containerSize{
-		message: int64(dictionary.ScopeMemory(scope, logs.SchemaUrl())),
-		working: int64(scopeBytes + attributeBytes*scope.Attributes().Len()),
+	isMended := !utf8.ValidString(scope.Name()) || !utf8.ValidString(scope.Version()) || !utf8.ValidString(logs.SchemaUrl()) ||
+		!areValid(scope.Attributes())
+	return sizeOf(dictionary.ScopeMemory(scope, logs.SchemaUrl()), scopeBytes, scope.Attributes(), isMended)
+}
+
+// sizeOf returns the size of a resource or scope. If its texts are mended, they can become dictionary.ValidFactor times as long, and copies
+// are made on the way.
+func sizeOf(message, entry int, attributes pcommon.Map, isMended bool) containerSize {
+	size := containerSize{message: int64(message), working: int64(entry + attributeBytes*attributes.Len())}
+	if isMended {
+		size.message *= dictionary.ValidFactor
+		size.working += size.message
 	}
+	return size
 }
 
 // needContainers is for the resource and the scope of a record, once.
@@ -103,6 +114,7 @@ const (
 	profileBytes         = 1 << 10
 	groupBytes           = 3 << 9 // a group of texts without its events: index, hash and entry
 	commentBytes         = 80
+	refusalBytes         = 1 << 9  // a refused record: its error, and its entry in the result while that grows
 	mendedBytes          = 96      // a mended comment in the map of [decoding.addComments] while that grows, without its text
 	stringBytes          = 12 + 32 // what labels know of a string, and its place in keySet while that grows
 )
@@ -188,5 +200,9 @@ func (t *decoding) needText(newGroup bool) *refusal {
 // recordAttributeBytes returns the approximate memory for copies of the record's attributes.
 func (t *decoding) recordAttributeBytes() int64 {
 	attributes := t.record.log.Attributes()
-	return dictionary.AttributeBytes*int64(attributes.Len()) + int64(dictionary.MapMemory(attributes))
+	bytes := int64(dictionary.MapMemory(attributes))
+	if !areValid(attributes) {
+		bytes *= 2 * dictionary.ValidFactor // with the copies that mending makes
+	}
+	return dictionary.AttributeBytes*int64(attributes.Len()) + bytes
 }

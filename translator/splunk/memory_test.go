@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
@@ -165,6 +166,61 @@ func TestMemoryOfMendedComments(t *testing.T) {
 		require.Empty(t, result.Refused, name)
 		require.NoError(t, profiletest.Check(pd), name)
 		assert.GreaterOrEqual(t, result.MessageBytes, dictionary.MessageMemory(pd), name)
+	}
+}
+
+// TestMemoryOfMendedAttributes: texts of a request that are not UTF-8 are reserved, and counted, as long as they become.
+func TestMemoryOfMendedAttributes(t *testing.T) {
+	bad := strings.Repeat("\xffa", 1<<20)
+	for name, set := range map[string]func(resource plog.ResourceLogs, scope plog.ScopeLogs, record plog.LogRecord){
+		"resource": func(resource plog.ResourceLogs, _ plog.ScopeLogs, _ plog.LogRecord) {
+			resource.Resource().Attributes().PutStr("x", bad)
+		},
+		"schema": func(resource plog.ResourceLogs, _ plog.ScopeLogs, _ plog.LogRecord) { resource.SetSchemaUrl(bad) },
+		"entity": func(resource plog.ResourceLogs, _ plog.ScopeLogs, _ plog.LogRecord) {
+			entity.ResourceEntityRefs(resource.Resource()).AppendEmpty().IdKeys().Append(bad)
+		},
+		"scope": func(_ plog.ResourceLogs, scope plog.ScopeLogs, _ plog.LogRecord) {
+			scope.Scope().Attributes().PutEmptySlice("x").AppendEmpty().SetStr(bad)
+		},
+		"version": func(_ plog.ResourceLogs, scope plog.ScopeLogs, _ plog.LogRecord) { scope.Scope().SetVersion(bad) },
+		"record": func(_ plog.ResourceLogs, _ plog.ScopeLogs, record plog.LogRecord) {
+			record.Attributes().PutStr("x", bad)
+		},
+		"key": func(_ plog.ResourceLogs, _ plog.ScopeLogs, record plog.LogRecord) {
+			record.Attributes().PutStr(bad, "x")
+		},
+		"name": func(_ plog.ResourceLogs, _ plog.ScopeLogs, record plog.LogRecord) {
+			record.Attributes().PutStr("source.event.name", bad)
+		},
+		"source": func(_ plog.ResourceLogs, _ plog.ScopeLogs, record plog.LogRecord) {
+			record.Attributes().PutStr("profiling.instrumentation.source", bad)
+		},
+	} {
+		for format, body := range map[string]string{"pprof": onePayload().body(t), "text": oneFrame} {
+			r := newRequest("java")
+			record := r.add(body)
+			set(r.logs.ResourceLogs().At(0), r.scope, record)
+			t.Run(name+" "+format, func(t *testing.T) {
+				memorytest.CheckCovered(t, translating(r.logs))
+				pd, result := mustDecode(t, r.logs, Options{})
+				require.NoError(t, profiletest.Check(pd))
+				assert.GreaterOrEqual(t, result.MessageBytes, dictionary.MessageMemory(pd))
+			})
+		}
+	}
+}
+
+// TestMemoryOfRefusals: the errors of many refused records are reserved.
+func TestMemoryOfRefusals(t *testing.T) {
+	empty, base64, format := newRequest("java"), newRequest("java"), newRequest("java")
+	for range 100_000 {
+		empty.scope.LogRecords().AppendEmpty()
+		base64.add("H4sIA")
+		format.add("x", "profiling.data.format", "x")
+	}
+	for name, r := range map[string]request{"empty": empty, "base64": base64, "format": format} {
+		t.Run(name, func(t *testing.T) { memorytest.CheckCovered(t, translating(r.logs)) })
 	}
 }
 

@@ -4,7 +4,6 @@
 package splunk
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
@@ -160,8 +159,7 @@ func (t *decoding) validString(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
-	t.result.Repairs.InvalidUTF8++
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return string(t.valid([]byte(s)))
 }
 
 // validValue returns value, or its text if it contains a string with invalid UTF-8.
@@ -183,12 +181,17 @@ func isValid(value pcommon.Value) bool {
 			}
 		}
 	case pcommon.ValueTypeMap:
-		for key, item := range value.Map().All() {
-			if !utf8.ValidString(key) || !isValid(item) {
-				return false
-			}
-		}
+		return areValid(value.Map())
 	default:
+	}
+	return true
+}
+
+func areValid(attributes pcommon.Map) bool {
+	for key, value := range attributes.All() {
+		if !utf8.ValidString(key) || !isValid(value) {
+			return false
+		}
 	}
 	return true
 }
