@@ -21,6 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
@@ -90,6 +91,23 @@ func TestGroupByAttributes(t *testing.T) {
 				assert.Zero(t, f.used())
 			})
 		}
+	}
+}
+
+// Values that refer to strings of the dictionary are those strings, before anything else changes the dictionary. pdata reads them as empty.
+func TestValuesThatReferToStrings(t *testing.T) {
+	for name, change := range map[string]func(*Config){"alone": nil, "with a batch": waitOf(func(cfg *BatchConfig) { cfg.MaxSamples = 1 })} {
+		next := &sink{}
+		f := start(t, next, groupBy(change))
+		pd := ofServices(1, "checkout", "billing", "checkout")
+		texts := pd.Dictionary().StringTable()
+		texts.Append("unused", "checkout", "billing")
+		references := strings.NewReplacer(`{"stringValue":"checkout"}`, fmt.Sprintf(`{"stringValueStrindex":%d}`, texts.Len()-2),
+			`{"stringValue":"billing"}`, fmt.Sprintf(`{"stringValueStrindex":%d}`, texts.Len()-1))
+		json := must.Get((&pprofile.JSONMarshaler{}).MarshalProfiles(pd))(t)
+		pd = must.Get((&pprofile.JSONUnmarshaler{}).UnmarshalProfiles([]byte(references.Replace(string(json)))))(t)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+		assert.Equal(t, map[string]int64{"checkout": 5, "billing": 2}, byService(next.taken()...), name)
 	}
 }
 

@@ -105,6 +105,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	if ctx.Err() != nil { // A receiver that stops passes on what it has. Its records come again.
 		return fmt.Errorf("cannot accept a message: %w", context.Cause(ctx))
 	}
+	pd = dedup.ResolveReferences(pd)
 	m := measure(pd)
 	d.telemetry.incoming(ctx, m.content)
 	if err := m.checkSize(); err != nil {
