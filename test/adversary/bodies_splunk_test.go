@@ -4,6 +4,7 @@
 package adversary
 
 import (
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -56,6 +57,14 @@ func splunkRecords() []body {
 			oneType, values := field(1, number(1, 1), number(2, 1)).plain(), field(2, field(2, repeat([]byte{1}, 256)))
 			names := join(repeat(empty(pprofString), 1), field(pprofString, repeat([]byte("x"), 65_000)))
 			return profilingLogs(service(), repeat(gzipRecord(join(names, repeat(oneType, 256), values)).plain(), 200))
+		}),
+		otlp("splunk-attributes-of-many-types", logsPath, func() content {
+			oneType, values := field(1, number(1, 1), number(2, 1)).plain(), field(2, field(2, repeat([]byte{1}, 256)))
+			ofTypes := gzipped(join(repeat(empty(pprofString), 1), textField(pprofString, "x"), repeat(oneType, 256), values))
+			attributes := counting(120_000, func(to []byte, i int) []byte {
+				return appendField(to, 6, appendField(nil, 1, strconv.AppendInt(nil, int64(i), 36)))
+			})
+			return profilingLogs(service(), field(2, field(5, field(1, text(base64Text(ofTypes)))), attributes))
 		}),
 		otlp("splunk-gzip-bomb", logsPath, func() content {
 			return profilingLogs(service(), gzipRecord(repeat(make([]byte, 1024), 1<<20)))

@@ -116,7 +116,7 @@ const (
 	commentBytes         = 80
 	refusalBytes         = 1 << 9  // a refused record: its error, and its entry in the result while that grows
 	mendedBytes          = 96      // a mended comment in the map of [decoding.addComments] while that grows, without its text
-	stringBytes          = 12 + 32 // what labels know of a string, and its place in keySet while that grows
+	stringBytes          = 12 + 40 // what labels know of a string, and its place in keySet while that grows
 )
 
 // needTables is for what the sizes of the pprof's tables require: working memory, the samples of the message, and the largest
@@ -129,7 +129,8 @@ func (t *decoding) needTables(columns int) *refusal {
 	}
 	events := int64(len(w.Samples))
 	c.record = c.body + w.Bytes() + tables.Bytes(w) + stringBytes*int64(w.NumStrings()) + 12*events + events*(eventBytes+40*int64(columns))
-	message := int64(columns)*(profileBytes+events*sampleBytes+sampleAttributeBytes*t.allLabels()) + t.commentsBytes() + t.recordAttributeBytes()
+	attributes := t.allLabels() + int64(t.record.log.Attributes().Len()) // of the samples and of the profile
+	message := int64(columns)*(profileBytes+events*sampleBytes+sampleAttributeBytes*attributes) + t.commentsBytes() + t.recordAttributeBytes()
 	if t.opts.IncludeOriginalPayload {
 		message += int64(columns) * int64(len(t.payload))
 	}

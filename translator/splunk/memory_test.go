@@ -89,6 +89,12 @@ func hostileRecords(t *testing.T) map[string]plog.Logs {
 		scope.Scope().SetName("otel.profiling")
 		scope.LogRecords().AppendEmpty().Body().SetStr(body)
 	}
+	types, p := newRequest("nodejs"), newPayload("")
+	for range 256 {
+		p.sampleType("a", "b")
+	}
+	p.sample(nil, make([]int64, 256))
+	addWide(t, types.add(p.body(t)).Attributes(), 20_000)
 	wide := newRequest("java")
 	wide.addText(oneFrame)
 	addWide(t, wide.logs.ResourceLogs().At(0).Resource().Attributes(), 100_000)
@@ -99,6 +105,7 @@ func hostileRecords(t *testing.T) map[string]plog.Logs {
 		"periods":       periods.logs,
 		"resources":     resources.logs,
 		"wide resource": wide.logs,
+		"wide types":    types.logs,
 		"keys":          pprofRecord(t, keys.bytes()),
 		"numbers":       pprofRecord(t, values.bytes()),
 		"empty samples": pprofRecord(t, append(emptyString, bytes.Repeat([]byte{2<<3 | 2, 0}, 200_000)...)),
