@@ -39,8 +39,11 @@ func (c *chunk) appendTextAt(to []byte, at uint64, limit int) []byte {
 // findText goes to a text. If it is a reference, it goes to the constant. It returns false if there is no text.
 func (c *chunk) findText(at uint64) bool {
 	c.pos = int(at)
-	if at == 0 || c.data[at] != textPool {
-		return at != 0
+	if at == 0 || at >= uint64(len(c.data)) { // An event that ends before its text has it behind its end.
+		return false
+	}
+	if c.data[at] != textPool {
+		return true
 	}
 	c.pos++
 	constant := c.constant(poolStrings, c.long())

@@ -131,7 +131,7 @@ func (c *cursor) read(class *class, values *fields, depth int) {
 		switch {
 		case f.array:
 			values[f.known] = uint64(c.pos)
-			if !c.lazy || i < len(class.fields)-1 {
+			if !c.lazy || depth > 0 || i < len(class.fields)-1 {
 				c.skipArray(f, depth)
 			}
 		case f.form == formVarint:
@@ -175,6 +175,9 @@ func (c *cursor) value(f *field, depth int) uint64 {
 		return 0
 	case formText:
 		return uint64(c.skipText())
+	}
+	if c.err != nil { // Else each field of a class of 256 objects of itself would be read, at all depths.
+		return 0
 	}
 	// Without fields an object would have no bytes, and an array of it no end.
 	if len(f.class.fields) == 0 || depth == maxDepth {

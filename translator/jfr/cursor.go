@@ -19,7 +19,7 @@ type cursor struct {
 	// start is the position of the chunk in the recording.
 	start  int
 	limits *pprof.Limits
-	// lazy says that nothing is read after the last field of an object, so that the cursor need not skip it.
+	// lazy says that nothing is read after the last field of an object that is in no other, so that the cursor need not skip it.
 	lazy bool
 	err  error
 }

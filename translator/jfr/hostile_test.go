@@ -126,6 +126,20 @@ func TestHostile(t *testing.T) {
 				r.RawEvent(jfrtest.ClassActiveSetting, append(numbers(0, 0, 0, 0, 0, 5), numbers(1<<20)...))
 			}), ErrMalformed, "1048576 bytes of a string",
 		},
+		"many objects within objects": {changed(func(r *jfrtest.Recording) {
+			fields := slices.Repeat([]jfrtest.Field{{Name: "next", Class: 999}}, 256)
+			r.Classes = append(r.Classes, jfrtest.Class{ID: 999, Name: "Loop", Fields: fields})
+			r.PoolOrder = append(r.PoolOrder, 999)
+			r.ConstantAt(999, 1, numbers(1))
+		}), ErrMalformed, `"Loop"`},
+		"two classes of a pool": {changed(func(r *jfrtest.Recording) {
+			fields := append(slices.Repeat([]jfrtest.Field{{Name: "x", Class: jfrtest.ClassLong}}, 250), jfrtest.Field{Name: "string", Class: jfrtest.ClassString})
+			r.Classes = append(r.Classes, jfrtest.Class{ID: 999, Name: "jdk.types.Symbol", Fields: fields})
+			r.PoolOrder = append(r.PoolOrder, 999)
+		}), ErrMalformed, `two classes of constants have the name "jdk.types.Symbol"`},
+		"a setting that ends with the chunk": {
+			endChunk(append(jfrtest.Example().Bytes(), numbers(2, jfrtest.ClassActiveSetting)...)), ErrMalformed, "ActiveSetting",
+		},
 		"objects within objects": {changed(func(r *jfrtest.Recording) {
 			r.Classes = append(r.Classes, jfrtest.Class{ID: 999, Name: "Loop", Fields: []jfrtest.Field{{Name: "next", Class: 999}}})
 			r.PoolOrder = append(r.PoolOrder, 999)
@@ -268,4 +282,18 @@ func TestEveryByte(t *testing.T) {
 			memorytest.CheckCovered(t, translating(broken, jfrtest.Labels()))
 		}
 	}
+}
+
+// TestArrayWithinObject: an array that is the last field of an object is skipped before the next field of the object around it.
+func TestArrayWithinObject(t *testing.T) {
+	r := jfrtest.New()
+	r.Classes = append(r.Classes, jfrtest.Class{ID: 999, Name: "Array", Fields: []jfrtest.Field{{Name: "x", Class: jfrtest.ClassLong, Array: true}}})
+	symbol := classOf(r, jfrtest.ClassSymbol)
+	symbol.Fields = append([]jfrtest.Field{{Name: "array", Class: 999}}, symbol.Fields...)
+	name := r.Constant(jfrtest.ClassSymbol, jfrtest.AppendText(numbers(2, 5, 5), "hot"))
+	stack := r.Stack(false, jfrtest.Frame{Method: r.Constant(jfrtest.ClassMethod, numbers(0, name))})
+	r.ExecutionSample(1, 0, stack, 0, jfrtest.Context{})
+	pd, _, err := NewDecoder(Options{}).Decode(r.Bytes(), Source{})
+	require.NoError(t, err)
+	assert.Contains(t, pd.Dictionary().StringTable().AsRaw(), "hot")
 }

@@ -92,6 +92,10 @@ func (r *chunkReader) readConstants() {
 	which := poolNames[class.name]
 	p := &r.pools[which]
 	if which != noPool {
+		if p.class != nil && p.class != class { // All constants of a pool are read as one class.
+			r.fail(at, "two classes of constants have the name %q", class.name)
+			return
+		}
 		if !r.use(constantBytes * int64(n)) {
 			return
 		}
