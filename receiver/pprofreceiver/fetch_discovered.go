@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"cmp"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"sync"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/discovery"
 )
+
+// nameDiscovery is what the component status has instead of a target if targets are left out.
+const nameDiscovery = "discovery"
 
 // discoveredJobs starts and stops jobs as extensions discover and lose their targets.
 type discoveredJobs struct {
@@ -28,6 +32,8 @@ type discoveredJobs struct {
 	// possible has the jobs of each target. Some of them do not run: see choose.
 	possible map[*discovery.Target][]*job
 	running  map[string]runningJob
+	// leftOut is the number of targets above maxURLBytes.
+	leftOut int
 }
 
 // runningJob is a job with its task, which is nil if the job is invalid.
@@ -65,6 +71,11 @@ func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
 	defer d.mu.Unlock()
 	d.targets[extension] = slices.SortedStableFunc(slices.Values(targets), byPosition)
 	wanted := d.choose()
+	if d.leftOut > 0 {
+		d.health.set(nameDiscovery, fmt.Errorf("%d targets are left out: the URLs of the others have more than %d bytes together", d.leftOut, maxURLBytes))
+	} else {
+		d.health.forget(nameDiscovery)
+	}
 	for key, before := range d.running {
 		// A job whose settings are equal goes on: it keeps its counters and its place in the interval.
 		if now := wanted[key]; now != nil && now.equal(before.job) {
@@ -105,19 +116,29 @@ func untilPlace(now time.Time, interval time.Duration, key string) time.Duration
 // are sidecars. This order stays when a container is restarted.
 func byPosition(a, b *discovery.Target) int { return cmp.Compare(a.Position, b.Position) }
 
+// maxURLBytes limits the URLs of the jobs of all discovered targets: targets can share long parameters, and each job has its own URL.
+const maxURLBytes = 32 << 20
+
 // choose returns one job for each profile of each URL, so that the receiver fetches nothing twice. If several targets have the same
-// URL, it prefers the target that was discovered with that port, or else the first.
+// URL, it prefers the target that was discovered with that port, or else the first. Targets above maxURLBytes have no jobs.
 func (d *discoveredJobs) choose() map[string]*job {
 	possible := make(map[*discovery.Target][]*job, len(d.possible))
 	wanted := make(map[string]*job, len(d.running))
+	urlBytes := 0
+	d.leftOut = 0
 	for _, targets := range d.targets {
 		for _, target := range targets {
+			if urlBytes > maxURLBytes {
+				d.leftOut++
+				continue
+			}
 			jobs, known := d.possible[target]
 			if !known {
 				jobs = d.cfg.jobsOf(target)
 			}
 			possible[target] = jobs
 			for _, one := range jobs {
+				urlBytes += len(one.key)
 				if other := wanted[one.key]; !d.static[one.key] && (other == nil || one.ownPort && !other.ownPort) {
 					wanted[one.key] = one
 				}

@@ -289,6 +289,29 @@ func TestDiscoveredManyFailures(t *testing.T) {
 	assert.Len(t, h.states, 300)
 }
 
+// TestDiscoveredLongURLs: thousands of targets that share long parameters do not have a URL each. The status tells how many are left out.
+func TestDiscoveredLongURLs(t *testing.T) {
+	cfg := defaultScrapeConfig()
+	cfg.Discovery, cfg.Schedule.CollectionInterval = []component.ID{discoveryID}, 100_000*time.Hour
+	shared := map[string]string{"x": strings.Repeat("%", 60<<10)}
+	all := make([]*discovery.Target, 2000)
+	for i := range all {
+		all[i] = &discovery.Target{Address: fmt.Sprintf("10.0.%d.%d:6060", i/250, i%250), Params: shared}
+	}
+	d := newIdleJobs(&cfg)
+	host := &watchingHost{}
+	d.health.host = host
+	before := memorytest.LiveHeap()
+	d.update(0, all)
+	assert.Less(t, memorytest.LiveHeap()-before, int64(3*maxURLBytes))
+	require.Equal(t, 31*len(cfg.Profiles), len(d.running)) //nolint:testifylint // the keys are long
+	require.ErrorContains(t, host.last().Err(), "discovery: 1969 targets are left out: the URLs of the others have more than 33554432 bytes together")
+	d.update(0, all[:31])
+	require.Equal(t, 31*len(cfg.Profiles), len(d.running)) //nolint:testifylint // the keys are long
+	assert.Equal(t, componentstatus.StatusOK, host.last().Status())
+	require.NoError(t, d.shutdown(t.Context()))
+}
+
 // BenchmarkDiscovered is what a discovered target with the default profiles costs: the memory while it waits, and the time to
 // start and stop it.
 func BenchmarkDiscovered(b *testing.B) {
