@@ -6,6 +6,7 @@ package targetdiscoveryextension
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -167,6 +168,32 @@ func TestHTTP(t *testing.T) {
 	r.wait(t, other.address())
 	eventually(t, func() bool { return r.host.err() == nil })
 	assertStops(t, one)
+}
+
+// TestHTTPLongHeaders: errors do not have what is long in the header of an answer.
+func TestHTTPLongHeaders(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\xff", 500<<10)
+	for want, header := range map[string]http.Header{
+		"unsupported content type": {"Content-Type": {long}},
+		"unable to refresh":        {"Location": {"/%" + long}}, // It cannot be parsed.
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			maps.Copy(w.Header(), header)
+			if header.Get("Location") != "" {
+				w.WriteHeader(http.StatusFound)
+			}
+		}))
+		t.Cleanup(server.Close)
+		r := run(t, fmt.Sprintf("{http_sd_configs: [{url: %q, refresh_interval: 250ms}]}", server.URL))
+		r.waitErr(t, want)
+		assert.Less(t, len(r.host.err().Error()), 5000)
+		for _, entry := range r.logs.All() {
+			for _, field := range entry.Context {
+				assert.Less(t, len(field.String), 5000)
+			}
+		}
+	}
 }
 
 // TestMaxTargets: targets above the limit are left out, counted and logged; those that are there stay.

@@ -20,6 +20,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/internal/printable"
 )
 
 const (
@@ -29,6 +31,9 @@ const (
 	// reports that they work again. client-go repeats them after a minute at most.
 	watchFailing = 90 * time.Second
 )
+
+// maxLogged is how much of a value the logs and errors have: a server can redirect to a URL of megabytes, or answer with one.
+const maxLogged = 1000
 
 // refreshFailed is what Prometheus logs after a refresh that was counted as failed.
 const refreshFailed = "Unable to refresh target groups"
@@ -208,13 +213,14 @@ func (l *logHandler) Handle(ctx context.Context, record slog.Record) error {
 	fields := []zap.Field{zap.String("source", l.health.name)}
 	record.AddAttrs(l.attrs...)
 	record.Attrs(func(a slog.Attr) bool {
+		value := printable.Line(a.Value.String(), maxLogged)
 		switch a.Key {
 		case "err":
-			text += ": " + a.Value.String()
+			text += ": " + value
 		case "path":
-			path = a.Value.String()
+			path = value
 		}
-		fields = append(fields, zap.String(a.Key, a.Value.String()))
+		fields = append(fields, zap.String(a.Key, value))
 		return true
 	})
 	l.health.owner.set.Logger.Debug(record.Message, fields...)

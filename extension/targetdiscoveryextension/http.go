@@ -62,10 +62,10 @@ func (d *httpDiscovery) ask(ctx context.Context) ([]*targetgroup.Group, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("server returned HTTP status %s", response.Status)
+		return nil, fmt.Errorf("server returned HTTP status %.100s", response.Status)
 	}
 	if contentType := response.Header.Get("Content-Type"); !isJSON(contentType) {
-		return nil, fmt.Errorf("unsupported content type %q", contentType)
+		return nil, fmt.Errorf("unsupported content type %.100q", contentType)
 	}
 	groups, err := newGroupReader(http.MaxBytesReader(nil, response.Body, d.maxSize), memoryFactor*d.maxSize).groups()
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
