@@ -67,10 +67,14 @@ func (b *batch) add(ctx context.Context, p payload) error {
 		b.wasted += stats.InflatedBytes
 		return refuseForeign(stats.Begin, err)
 	}
-	if err := b.memory.Use(stats.MessageBytes); err != nil {
+	size := stats.MessageBytes
+	for _, resource := range profiles.ResourceProfiles().All() { // Its attributes are those of the request, not of the payload.
+		size += int64(dictionary.ResourceMemory(resource.Resource(), resource.SchemaUrl()))
+	}
+	if err := b.memory.Use(size); err != nil {
 		return err
 	}
-	b.messageBytes += stats.MessageBytes
+	b.messageBytes += size
 	p.times.setMissing(profiles)
 	setArrival(profiles, b.in.clock.next(time.Now()))
 	b.samples += stats.OTLPSamples

@@ -11,12 +11,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
@@ -155,6 +158,23 @@ func TestMemoryIsHeld(t *testing.T) {
 			require.Eventually(t, func() bool { return used(b) == 0 }, time.Minute, time.Millisecond)
 		})
 	}
+}
+
+// TestLabelsAreHeld: the message has the labels of the request, too.
+func TestLabelsAreHeld(t *testing.T) {
+	r := run(t, nil)
+	var held int64
+	r.sink.set(func(ctx context.Context) error {
+		held = memory.FromContext(ctx).Bytes()
+		return nil
+	})
+	labels := map[string]string{}
+	for i := range 100 {
+		labels[strconv.Itoa(i)] = strings.Repeat("v", maxLabelValue)
+	}
+	got := r.post(t, pushPath, pushRequest(false, labels, plain(t, cpuProfile(1))), "Content-Type", typeProto)
+	require.Equal(t, http.StatusOK, got.status, got.text)
+	assert.GreaterOrEqual(t, held, memory.MessageFactor*dictionary.MessageMemory(r.sink.one(t)))
 }
 
 // TestMemoryExhausted: while other requests use the memory, a request is refused with a retryable error, over every API.
