@@ -37,6 +37,7 @@ type scrape struct {
 	client httpclient.Client
 	// slots limits how many profiles are translated at a time. The other answers wait compressed.
 	slots chan struct{}
+	asked askedTargets
 }
 
 func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, error) {
@@ -87,6 +88,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 		return err
 	}
 	s.begin(host)
+	s.asked.limit = int(max(1, s.in.budget.Size()/askedPart/askedBytes))
 	for _, one := range s.jobs {
 		s.startJob(one, s.cfg.Schedule, min(maxJitter, s.cfg.Schedule.CollectionInterval/3))
 	}
@@ -98,8 +100,9 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 }
 
 func (s *scrape) startJob(one *job, schedule ScheduleConfig, jitter time.Duration) *task {
+	answered := false
 	return s.repeat(one.target, schedule, jitter, func(ctx context.Context, differences *tracker) (string, error) {
-		return s.round(ctx, one, differences)
+		return s.round(ctx, one, differences, &answered)
 	})
 }
 
@@ -115,7 +118,7 @@ func (s *scrape) Shutdown(ctx context.Context) error {
 	return err
 }
 
-func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outcome string, err error) {
+func (s *scrape) round(ctx context.Context, j *job, differences *tracker, answered *bool) (outcome string, err error) {
 	ctx, cancel := withTimeout(ctx, j.timeout)
 	defer cancel()
 	m, err := s.in.begin(ctx, 0, cancel)
@@ -123,8 +126,13 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker) (outco
 		return "", err
 	}
 	defer m.end()
-	body, err := s.get(ctx, j.url.String(), m)
+	asking, end, err := s.asked.begin(ctx, time.Duration(j.profile.Seconds)*time.Second, *answered)
 	if err != nil {
+		return "", err
+	}
+	body, err := s.get(asking, j.url.String(), m)
+	*answered = outcomeOf(err) != outcomeUnreachable
+	if end(); err != nil {
 		return "", err
 	}
 	select {
