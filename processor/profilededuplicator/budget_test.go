@@ -4,6 +4,7 @@
 package profilededuplicator
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -262,21 +263,31 @@ func TestOversizedMessages(t *testing.T) {
 	})
 }
 
-// A hostile message: its scopes share a text. A queue on disk would write the text for each of them.
+// A hostile message: its scopes share a text. A queue on disk would write the text for each of them, as long as it is when it was mended.
 func TestSharedTextIsReservedAsItIsWritten(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		f := startWithin(t, 128<<20, &sink{}, nil)
-		request, err := budgettest.Reserve(t.Context(), f.budget, 16<<20)
-		require.NoError(t, err)
-		defer request.Release()
-		pd := upload("checkout", 1, 1)
-		text := strings.Repeat("x", 1<<20)
-		for range 60 {
-			pd.ResourceProfiles().At(0).ScopeProfiles().AppendEmpty().Scope().Attributes().PutStr("k", text)
-		}
-		err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), pd)
-		require.ErrorIs(t, err, memory.ErrTooLarge)
-		assert.True(t, consumererror.IsPermanent(err))
-		f.assertPoints(t, "refused_messages", points(1, because("too_large")))
-	})
+	for name, test := range map[string]struct {
+		text   string
+		scopes int
+	}{"valid": {"xx", 60}, "not UTF-8": {"\xffx", 30}} {
+		t.Run(name, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
+				f := startWithin(t, 128<<20, &sink{}, nil)
+				request, err := budgettest.Reserve(t.Context(), f.budget, 16<<20)
+				require.NoError(t, err)
+				defer request.Release()
+				pd := upload("checkout", 1, 1)
+				text := strings.Repeat(test.text, 1<<19)
+				for i := range test.scopes {
+					scope := pd.ResourceProfiles().At(0).ScopeProfiles().AppendEmpty()
+					scope.Scope().Attributes().PutStr("k", text)
+					scope.Scope().SetName(strconv.Itoa(i))
+					scope.Profiles().AppendEmpty().Samples().AppendEmpty().Values().Append(1)
+				}
+				err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), pd)
+				require.ErrorIs(t, err, memory.ErrTooLarge)
+				assert.True(t, consumererror.IsPermanent(err))
+				f.assertPoints(t, "refused_messages", points(1, because("too_large")))
+			})
+		})
+	}
 }

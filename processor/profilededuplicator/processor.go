@@ -176,6 +176,10 @@ func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats)
 	// After a delivery, the claim is settled below. Then this second call does nothing.
 	defer m.claim.settle(noneDelivered)
 	out := m.outgoing(stats)
+	// Texts that were mended are up to three times as long, and are written once for each attribute.
+	if err := memory.FromContext(ctx).Grow(ctx, writtenFactor*int64(out.bytes)); err != nil {
+		return d.refuse(ctx, m, refusalOf(err))
+	}
 	arrived := allDelivered
 	if m.claim != nil && broken(stats) {
 		arrived = d.repeated.among(ctx, m.profiles)
