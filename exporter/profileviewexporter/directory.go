@@ -89,18 +89,18 @@ type description struct {
 }
 
 // write writes a profile. If it cannot be written, it is missing after a restart, and is counted.
-func (d *directory) write(ctx context.Context, payload *pprof.Payload, resource *sharedResource, paths *pathname.Paths, work *meter.Meter) {
+func (d *directory) write(ctx context.Context, payload *pprof.Payload, m *message, work *meter.Meter) {
 	if d == nil {
 		return
 	}
-	if err := d.tryWrite(payload, resource, paths, work); err != nil {
+	if err := d.tryWrite(payload, m, work); err != nil {
 		d.telemetry.storageFailed(ctx, operationWrite)
 		d.logger.Warn("Cannot write a profile to the directory: it will be missing after a restart", zap.Error(err))
 	}
 }
 
-func (d *directory) tryWrite(payload *pprof.Payload, resource *sharedResource, paths *pathname.Paths, work *meter.Meter) error {
-	described, err := describe(payload, resource, work)
+func (d *directory) tryWrite(payload *pprof.Payload, m *message, work *meter.Meter) error {
+	described, err := m.describe(payload, work)
 	if err != nil {
 		return err
 	}
@@ -109,23 +109,29 @@ func (d *directory) tryWrite(payload *pprof.Payload, resource *sharedResource, p
 		digest := sha256.Sum256(payload.Pprof)
 		id = pprofile.ProfileID(digest[:16])
 	}
-	name := paths.Path(pathname.Values{
+	name := m.paths.Path(pathname.Values{
 		Resource: payload.Resource.Attributes(), ProfileType: series.Kind(payload.ProfileType), ProfileID: id, Time: payload.Time,
 	})
 	_, err = d.store.Write(name, described, work)
 	return err
 }
 
+// maxDescribed limits the attributes in the files of one message, in bytes. Each file repeats those of its resource.
+const maxDescribed = 32 << 20
+
 // describe returns a copy of a pprof with its description. work counts its memory.
-func describe(payload *pprof.Payload, resource *sharedResource, work *meter.Meter) ([]byte, error) {
-	attributes, err := resource.describe(work)
+func (m *message) describe(payload *pprof.Payload, work *meter.Meter) ([]byte, error) {
+	attributes, err := m.resource.describe(work)
 	if err != nil {
 		return nil, err
 	}
-	if err := work.Use(jsonAttributeBytes + jsonFactor*(jsonLength(resource.Tenant)+jsonLength(payload.ProfileType))); err != nil {
+	if m.described += len(attributes); m.described > maxDescribed {
+		return nil, fmt.Errorf("the profiles of one message repeat more than %d bytes of attributes", maxDescribed)
+	}
+	if err := work.Use(jsonAttributeBytes + jsonFactor*(jsonLength(m.tenant)+jsonLength(payload.ProfileType))); err != nil {
 		return nil, err
 	}
-	about := description{Tenant: resource.Tenant, Type: payload.ProfileType, Time: int64(payload.Time), Duration: time.Duration(payload.DurationNano)}
+	about := description{Tenant: m.tenant, Type: payload.ProfileType, Time: int64(payload.Time), Duration: time.Duration(payload.DurationNano)}
 	if !payload.ProfileID.IsEmpty() {
 		about.ID = payload.ProfileID.String()
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +150,20 @@ func TestDirectoryDamageAndAge(t *testing.T) {
 	// A file counts after it is gone. Meanwhile the directory must not be read: its parents are removed, too.
 	require.Eventually(t, func() bool { return counted(t, s.telemetry, "storage_dropped", "reason", "age") == 4 }, deliverytest.Patience, 10*time.Millisecond)
 	assert.Empty(t, filesOf(t, directory))
+}
+
+// A hostile message: each of its files would repeat long attributes.
+func TestFilesRepeatFewAttributes(t *testing.T) {
+	const size, profiles = 4 << 20, 40
+	directory := t.TempDir()
+	s := newServing(t, func(cfg *Config) { cfg.Directory = directory })
+	pd, attributes := atTimes(profiles)
+	attributes.PutStr("service.name", "s")
+	attributes.PutStr("a", strings.Repeat("a", size))
+	require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
+	const written = maxDescribed/size - 1
+	assert.Len(t, filesOf(t, directory), written)
+	assert.EqualValues(t, profiles-written, counted(t, s.telemetry, "storage_failures", "operation", "write"))
 }
 
 // Neither the start nor a new profile waits for a restore, and a page only for a second. The profiles of an earlier run come behind those

@@ -182,6 +182,8 @@ type message struct {
 	tenant   string
 	resource sharedResource
 	paths    *pathname.Paths // nil without a directory
+	// described is the length of the attributes in the files so far.
+	described int
 }
 
 // addPprof adds one pprof to the store, and to the directory. A pprof that is larger than max_memory is refused. The store drops profiles that
@@ -198,7 +200,7 @@ func (m *message) addPprof(ctx context.Context, payload *pprof.Payload, work *me
 	}
 	if p != nil {
 		work.Set(m.resource.memory) // The store has what it needs.
-		m.directory.write(ctx, payload, &m.resource, m.paths, work)
+		m.directory.write(ctx, payload, m, work)
 	}
 	m.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 	return nil

@@ -23,6 +23,10 @@ func sharedParts() []body {
 			location := field(2, number(2, 1), field(4, repeat([]byte{1}, 1_000_000)))
 			return join(resourceOf(timedProfiles(1000)), dictionaryOf(attributesOf(1), location, field(stackTable, field(1, text("\x02")))))
 		}),
+		otlp("otlp-1000-profiles-of-one-resource", profilesPath, func() content {
+			long := field(1, textField(1, "k"), field(2, field(1, repeat([]byte("ab"), 1<<19))))
+			return join(field(1, field(1, long), field(2, timedProfiles(1000))), dictionaryOf(attributesOf(1), field(stackTable, indices(1))))
+		}),
 		otlp("otlp-10000-comments-of-one-key", profilesPath, func() content {
 			all := counting(10_000, func(to []byte, i int) []byte { return protowire.AppendVarint(to, uint64(i+1)) })
 			return join(resourceOf(timedProfiles(1, field(11, all))),
