@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -80,12 +81,12 @@ func (d *directory) paths() *pathname.Paths {
 
 // description is what a file says of its profile, as the last comment of the pprof.
 type description struct {
-	Tenant     string            `json:"tenant,omitempty"`
-	Type       string            `json:"type"`
-	ID         string            `json:"id,omitempty"`
-	Time       int64             `json:"time,omitempty"`
-	Duration   time.Duration     `json:"duration,omitempty"`
-	Attributes map[string]string `json:"attributes,omitempty"`
+	Tenant     string         `json:"tenant,omitempty"`
+	Type       string         `json:"type"`
+	ID         string         `json:"id,omitempty"`
+	Time       int64          `json:"time,omitempty"`
+	Duration   time.Duration  `json:"duration,omitempty"`
+	Attributes map[string]any `json:"attributes,omitempty"`
 }
 
 // write writes a profile. If it cannot be written, it is missing after a restart, and is counted.
@@ -171,15 +172,21 @@ const (
 	operationWrite = "write"
 )
 
-// describedUpload returns the upload of a description.
-func describedUpload(text string) (u store.Upload, err error) {
+// describedUpload returns the upload of a description. work counts its memory.
+func describedUpload(text string, work *meter.Meter) (u store.Upload, err error) {
+	if err := work.Use(jsonAttributeBytes*int64(strings.Count(text, `":"`)) + 2*int64(len(text))); err != nil {
+		return u, err
+	}
 	var about description
 	if err := json.Unmarshal([]byte(text), &about); err != nil {
 		return u, fmt.Errorf("cannot read the description: %w", err)
 	}
 	attributes := pcommon.NewMap()
-	for key, value := range about.Attributes {
-		attributes.PutStr(key, value)
+	if err := attributes.FromRaw(about.Attributes); err != nil { // PutStr would compare all keys with each other.
+		return u, fmt.Errorf("cannot read the attributes: %w", err)
+	}
+	if err := work.Use(store.ResourceMemory(attributes)); err != nil {
+		return u, err
 	}
 	u = store.Upload{Resource: store.NewResource(about.Tenant, attributes), Type: about.Type, Duration: about.Duration}
 	if about.Time > 0 {

@@ -5,6 +5,7 @@ package profileviewexporter
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -98,4 +100,33 @@ func TestDescriptionMemory(t *testing.T) {
 			return err
 		})
 	}
+}
+
+// Each attribute of a file that is restored is read once, within the budget.
+func TestRestoredAttributesAreReserved(t *testing.T) {
+	h := newHolding(t, 64<<20)
+	h.cfg.Directory = t.TempDir()
+	var err error
+	h.directory, err = openDirectory(h.cfg, h.telemetry, zap.NewNop())
+	require.NoError(t, err)
+	pd, attributes := atTimes(1)
+	many := map[string]any{}
+	for i := range 40_000 {
+		many[strconv.Itoa(i)] = ""
+	}
+	require.NoError(t, attributes.FromRaw(many))
+	require.NoError(t, h.ConsumeProfiles(t.Context(), pd))
+	files, err := h.directory.store.Newest(t.Context())
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+
+	h.budget = memory.New(512<<20, time.Second)
+	begin := time.Now()
+	allocated := memorytest.Allocated(func() {
+		_, err := h.restoreFile(t.Context(), files[0])
+		assert.NoError(t, err)
+	})
+	assert.Less(t, time.Since(begin), 2*time.Second, "the time grows with the square of the number of attributes")
+	_, reserved := h.budget.Used()
+	assert.GreaterOrEqual(t, reserved, allocated)
 }

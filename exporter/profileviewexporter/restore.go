@@ -104,7 +104,7 @@ func (v *viewExporter) restoreFile(ctx context.Context, f filestore.File) (added
 	if !found {
 		return false, errNoDescription
 	}
-	u, err := describedUpload(text)
+	u, err := describedUpload(text, work)
 	if err != nil {
 		return false, err
 	}
