@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // maxValues limits the values of a label, and the series, in an answer. maxMatchers and maxNames limit the matchers of a request, and the
@@ -39,11 +40,18 @@ func checkNames(names []string) error {
 	return nil
 }
 
-// measured identifies profiles with equal labels.
-type measured struct {
-	resource *store.Resource
-	head     *store.Head
-}
+// measured identifies profiles with equal labels, and measuredType their sample types with equal labels: heads differ in more than these.
+type (
+	measured struct {
+		resource *store.Resource
+		head     *store.Head
+	}
+	measuredType struct {
+		resource       *store.Resource
+		name           string
+		column, period pprof.SampleType
+	}
+)
 
 // times returns the time range of a request, in milliseconds. An end of 0 is no end.
 func times(start, end int64) (from, until time.Time) {
@@ -54,7 +62,7 @@ func times(start, end int64) (from, until time.Time) {
 	return from, until
 }
 
-// each calls visit with each sample type of the profiles that a request selects, once for profiles with the same labels. An absent matcher
+// each calls visit with each sample type of the profiles that a request selects, once for those with the same labels. An absent matcher
 // selects everything, and several select what one of them does: all has a selection for each.
 func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int)) (all []*selection, err error) {
 	switch {
@@ -87,13 +95,21 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 			return nil, err
 		}
 		all = append(all, selection)
-		seen := map[measured]bool{}
+		seen, visited := map[measured]bool{}, map[measuredType]bool{}
 		for p := range selection.each {
 			if seen[measured{p.Resource, p.Head}] {
 				continue
 			}
 			seen[measured{p.Resource, p.Head}] = true
 			for _, i := range p.columns {
+				of := measuredType{p.Resource, p.Name, p.Columns[i].SampleType, p.PeriodType}
+				if visited[of] {
+					continue
+				}
+				visited[of] = true
+				if err := c.work.Advance(labelWork * int64(len(p.Resource.Labels))); err != nil {
+					return nil, err
+				}
 				visit(p.Profile, i)
 			}
 		}
@@ -132,8 +148,12 @@ func (t *texts) add(text string) {
 }
 
 func (c *call) labelNames(r *typesv1.LabelNamesRequest) (*typesv1.LabelNamesResponse, error) {
-	names := texts{c, map[string]bool{}}
+	names, named := texts{c, map[string]bool{}}, map[*store.Resource]bool{}
 	selected, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, _ int) {
+		if named[p.Resource] {
+			return
+		}
+		named[p.Resource] = true
 		for _, name := range namesOf(p) {
 			names.add(name)
 		}
@@ -142,7 +162,7 @@ func (c *call) labelNames(r *typesv1.LabelNamesRequest) (*typesv1.LabelNamesResp
 	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names.all))}, err
 }
 
-// labelWork is the work to look at a label of samples.
+// labelWork is the work to look at a label.
 const labelWork = 32
 
 // sampleLabels calls visit with the labels of selected samples that are text. It leaves out IDs, which are of little use in a list.

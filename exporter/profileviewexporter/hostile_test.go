@@ -25,6 +25,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 // heapObjects returns the memory of all objects, including garbage.
@@ -326,4 +327,24 @@ func TestServerLongNames(t *testing.T) {
 	_, body := s.get(t, "/plain")
 	assert.Less(t, len(body), 30_000)
 	assert.Equal(t, []string{"a"}, s.types(t, strings.Repeat("é", 256)))
+}
+
+// The labels of a resource are read once, however many of its profiles differ in what is no label.
+func TestLabelsOfResourceAreReadOnce(t *testing.T) {
+	const profiles, labels = 300, 5000
+	h := newHolding(t, 64<<20)
+	pd, attributes := atTimes(profiles)
+	for i, p := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+		p.SetPeriod(int64(i) + 1)
+	}
+	many := map[string]any{}
+	for i := range labels {
+		many["k"+strconv.Itoa(i)] = "v"
+	}
+	require.NoError(t, attributes.FromRaw(many))
+	require.NoError(t, h.ConsumeProfiles(t.Context(), pd))
+	for _, query := range []string{"Series", "LabelNames"} {
+		allocated := memorytest.Allocated(func() { assert.Equal(t, http.StatusOK, h.query(t, query, "{}").Code) })
+		assert.Less(t, allocated, int64(profiles*labels*8), query)
+	}
 }
