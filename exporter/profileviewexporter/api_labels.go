@@ -15,10 +15,9 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// maxValues limits the values of a label, and the series, in an answer. maxMatchers and maxNames limit the matchers of a request, and the
+// maxValues limits the values of a label, the series, and the profile types, in an answer. maxMatchers and maxNames limit the matchers of a request, and the
 // names of labels.
 const (
 	maxValues   = 10_000
@@ -30,6 +29,9 @@ const (
 const (
 	pairBytes = 160
 	pairCost  = 6
+	// The same of a profile type, whose answer has the parts of the ID again.
+	profileTypeBytes = 1280
+	profileTypeCost  = 2 * pairCost
 )
 
 // checkNames returns an error if a request has too many names of labels.
@@ -40,18 +42,11 @@ func checkNames(names []string) error {
 	return nil
 }
 
-// measured identifies profiles with equal labels, and measuredType their sample types with equal labels: heads differ in more than these.
-type (
-	measured struct {
-		resource *store.Resource
-		head     *store.Head
-	}
-	measuredType struct {
-		resource       *store.Resource
-		name           string
-		column, period pprof.SampleType
-	}
-)
+// measured identifies profiles with equal labels.
+type measured struct {
+	resource *store.Resource
+	labels   string
+}
 
 // times returns the time range of a request, in milliseconds. An end of 0 is no end.
 func times(start, end int64) (from, until time.Time) {
@@ -62,7 +57,7 @@ func times(start, end int64) (from, until time.Time) {
 	return from, until
 }
 
-// each calls visit with each sample type of the profiles that a request selects, once for those with the same labels. An absent matcher
+// each calls visit with each sample type of the profiles that a request selects, once for profiles with the same labels. An absent matcher
 // selects everything, and several select what one of them does: all has a selection for each.
 func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int)) (all []*selection, err error) {
 	switch {
@@ -95,18 +90,13 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 			return nil, err
 		}
 		all = append(all, selection)
-		seen, visited := map[measured]bool{}, map[measuredType]bool{}
+		seen := map[measured]bool{}
 		for p := range selection.each {
-			if seen[measured{p.Resource, p.Head}] {
+			if seen[measured{p.Resource, p.Labels}] {
 				continue
 			}
-			seen[measured{p.Resource, p.Head}] = true
+			seen[measured{p.Resource, p.Labels}] = true
 			for _, i := range p.columns {
-				of := measuredType{p.Resource, p.Name, p.Columns[i].SampleType, p.PeriodType}
-				if visited[of] {
-					continue
-				}
-				visited[of] = true
 				if err := c.work.Advance(labelWork * int64(len(p.Resource.Labels))); err != nil {
 					return nil, err
 				}
@@ -124,6 +114,9 @@ func (c *call) profileTypes(r *querierv1.ProfileTypesRequest) (*querierv1.Profil
 	types := map[string]*typesv1.ProfileType{}
 	_, err := c.each(nil, r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
 		t := &p.Columns[column]
+		if types[t.ID] != nil || len(types) == maxValues || c.work.Use(profileTypeBytes+profileTypeCost*int64(len(t.ID))) != nil {
+			return
+		}
 		types[t.ID] = &typesv1.ProfileType{
 			ID: t.ID, Name: p.Name, SampleType: t.Name, SampleUnit: t.Unit, PeriodType: p.PeriodType.Name, PeriodUnit: p.PeriodType.Unit,
 		}

@@ -348,3 +348,31 @@ func TestLabelsOfResourceAreReadOnce(t *testing.T) {
 		assert.Less(t, allocated, int64(profiles*labels*8), query)
 	}
 }
+
+// Lists of very many sample types are limited, and need what is reserved.
+func TestListsOfManySampleTypes(t *testing.T) {
+	const types, profiles = 3000, 5
+	h := newHolding(t, 64<<20)
+	for i := range profiles {
+		p := &profile.Profile{Sample: []*profile.Sample{{}}}
+		for j := range types {
+			p.SampleType = append(p.SampleType, &profile.ValueType{Type: strconv.Itoa(i*types + j), Unit: "u"})
+			p.Sample[0].Value = append(p.Sample[0].Value, 1)
+		}
+		h.holdHostile(t, p, strconv.Itoa(i))
+	}
+	for name, get := range map[string]func() *httptest.ResponseRecorder{
+		"ProfileTypes": func() *httptest.ResponseRecorder { return h.query(t, "ProfileTypes", "{}") },
+		"plain": func() *httptest.ResponseRecorder {
+			return h.get(t, "/plain?query="+url.QueryEscape(`{a!="`+strings.Repeat("x", 7000)+`"}`))
+		},
+	} {
+		h.pages.budget = memory.New(256<<20, time.Second)
+		var w *httptest.ResponseRecorder
+		peak := peakOf(func() { w = get() })
+		assert.Equal(t, http.StatusOK, w.Code, name)
+		_, reserved := h.pages.budget.Used()
+		assert.Less(t, peak, reserved, name)
+		assert.LessOrEqual(t, strings.Count(w.Body.String(), `"ID"`), maxValues)
+	}
+}

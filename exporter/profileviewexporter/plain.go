@@ -88,6 +88,12 @@ func (v *visit) plain(page *plainPage) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
+// The memory of a link on a page: a fixed part, and a multiple of the length of what it repeats, which is escaped.
+const (
+	linkBytes = 512
+	linkCost  = 16
+)
+
 // plainList answers with the list of services and their profile types.
 func (v *visit) plainList() ([]byte, error) {
 	if v.values.Get(fromParameter) == "" {
@@ -109,6 +115,11 @@ func (v *visit) plainList() ([]byte, error) {
 	page.Next = next
 	for i := range found {
 		s := &found[i]
+		for _, id := range s.IDs {
+			if err := v.work.Use(linkBytes + linkCost*int64(len(id)+len(s.Service)+len(v.request.URL.RawQuery))); err != nil {
+				return nil, err
+			}
+		}
 		if n := len(page.Services); n == 0 || page.Services[n-1].Name != s.Service {
 			page.Services = append(page.Services, plainService{Name: s.Service})
 		}

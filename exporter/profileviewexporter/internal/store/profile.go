@@ -54,6 +54,8 @@ type Head struct {
 	KeepFrames  string
 	DocURL      string
 	Comments    []string
+	// Labels is a digest of the name, the sample types and the period type. Others with it differ in what is no label.
+	Labels string
 	// CPU is set for profiles of CPU time, and PGO for those that go build accepts: with the start lines of functions.
 	CPU, PGO bool
 }
@@ -165,6 +167,7 @@ func headOf(p *pprofwire.Profile, profileType string) *Head {
 		id := strings.Join([]string{h.Name, t.Name, t.Unit, h.PeriodType.Name, h.PeriodType.Unit}, ":")
 		h.Columns = append(h.Columns, Column{SampleType: t, ID: id, IsGauge: gaugetypes.IsDefault(t.Name, t.Unit)})
 	}
+	h.Labels = h.labels()
 	for _, c := range p.Comments {
 		if comment := text(c); !strings.HasPrefix(comment, CommentPrefix) {
 			h.Comments = append(h.Comments, comment)
@@ -180,15 +183,24 @@ func isCPU(types []pprof.SampleType, period pprof.SampleType) bool {
 	return slices.Contains(types, cpu) || period == cpu && slices.Contains(types, pprof.SampleType{Name: "samples", Unit: "count"})
 }
 
+// labels returns the digest for Labels.
+func (h *Head) labels() string {
+	digest := newTextDigest()
+	for _, text := range []string{h.Name, h.PeriodType.Name, h.PeriodType.Unit} {
+		digest.text(text)
+	}
+	for _, c := range h.Columns {
+		digest.text(c.Name)
+		digest.text(c.Unit)
+	}
+	return string(digest.Sum(nil))
+}
+
 // key returns a digest that only equal heads have. The other fields follow from those in it.
 func (h *Head) key() string {
 	digest := newTextDigest()
-	_, _ = fmt.Fprintf(digest, "%d %t %d %d ", h.Period, h.PGO, len(h.Columns), len(h.Comments))
-	texts := []string{h.Type, h.PeriodType.Name, h.PeriodType.Unit, h.DefaultType, h.DropFrames, h.KeepFrames, h.DocURL}
-	for _, c := range h.Columns {
-		texts = append(texts, c.Name, c.Unit)
-	}
-	for _, text := range append(texts, h.Comments...) {
+	_, _ = fmt.Fprintf(digest, "%d %t %d ", h.Period, h.PGO, len(h.Comments))
+	for _, text := range append([]string{h.Type, h.Labels, h.DefaultType, h.DropFrames, h.KeepFrames, h.DocURL}, h.Comments...) {
 		digest.text(text)
 	}
 	return string(digest.Sum(nil))

@@ -93,9 +93,12 @@ type Series struct {
 	Last     time.Time `json:"last"`
 	CPU      bool      `json:"cpu"`
 	PGO      bool      `json:"pgo"`
-	// IDs are the IDs of the sample types of the last profile.
+	// IDs are the IDs of the sample types of the last profile, at most maxIDs.
 	IDs []string `json:"-"`
 }
+
+// maxIDs limits the IDs of a series: a page has a link for each.
+const maxIDs = 32
 
 // List returns at most limit series of the profiles of a tenant, sorted by service and type, after the series with the names after. more is
 // true if others follow.
@@ -132,7 +135,7 @@ func (one *Series) add(p *Profile) {
 		one.Last = end
 	}
 	one.IDs = one.IDs[:0]
-	for _, c := range p.Columns {
+	for _, c := range p.Columns[:min(len(p.Columns), maxIDs)] {
 		one.IDs = append(one.IDs, c.ID)
 	}
 }
