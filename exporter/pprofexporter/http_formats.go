@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -119,6 +120,9 @@ func newRawSender(cfg *HTTPConfig) (*rawSender, error) {
 	return &rawSender{baseSender: base, path: path, query: query}, err
 }
 
+// maxAttributes limits the attributes in a query, in bytes. Servers refuse a longer one, which would be made for each pprof.
+const maxAttributes = 1 << 20
+
 func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
 	body, err := s.gzip(batch, payload)
 	if err != nil {
@@ -134,9 +138,14 @@ func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request
 		}
 	}
 	if s.cfg.QueryResource {
+		length := 0
 		for key, value := range payload.Resource.Attributes().All() {
+			text := attributevalue.Text(value)
+			if length += len(key) + len(text); length > maxAttributes {
+				return nil, &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: fmt.Errorf("query_resource: the attributes have more than %d bytes", maxAttributes)}
+			}
 			if key != attributevalue.ServiceName || !query.Has(key) {
-				query.Set("resource."+key, attributevalue.Text(value))
+				query.Set("resource."+key, text)
 			}
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 )
 
@@ -210,6 +211,22 @@ func TestMemoryOfHTTP(t *testing.T) {
 			assert.Zero(t, used(host.budget))
 		})
 	}
+}
+
+// TestMemoryOfLongQuery: no server takes a query with a very long attribute, so it is not made.
+func TestMemoryOfLongQuery(t *testing.T) {
+	const size = 8 << 20
+	s := newSink(t, nil)
+	p := newPushing(t, s.URL, func(cfg *Config) { cfg.HTTP.Get().QueryResource = true })
+	pd := deliverytest.CPU(t, "a")
+	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("k", strings.Repeat("\x01", size))
+	allocated := memorytest.Allocated(func() {
+		err := p.ConsumeProfiles(t.Context(), pd)
+		assert.True(t, consumererror.IsPermanent(err))
+		assert.ErrorContains(t, err, "query_resource")
+	})
+	assert.Less(t, allocated, int64(size))
+	assert.Empty(t, s.requests())
 }
 
 // TestMemoryOfSomeProfiles: the profiles that fit into the memory are sent, and the error has only the others, for a retry. From little
