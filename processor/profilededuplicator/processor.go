@@ -116,9 +116,6 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, refusalOf(err))
 	}
 	defer reservation.Release()
-	if err := reservation.Grow(ctx, writtenFactor*int64(m.content.bytes)); err != nil {
-		return d.refuse(ctx, m, refusalOf(err))
-	}
 	if err := d.group(ctx, &m); err != nil {
 		return d.refuse(ctx, m, err)
 	}
@@ -176,7 +173,6 @@ func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats)
 	// After a delivery, the claim is settled below. Then this second call does nothing.
 	defer m.claim.settle(noneDelivered)
 	out := m.outgoing(stats)
-	// Texts that were mended are up to three times as long, and are written once for each attribute.
 	if err := memory.FromContext(ctx).Grow(ctx, writtenFactor*int64(out.bytes)); err != nil {
 		return d.refuse(ctx, m, refusalOf(err))
 	}
