@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -25,7 +26,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
-	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
+	"github.com/otelpprof/otelpprof/internal/testkit/must"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -130,7 +132,8 @@ func newFlood(t *testing.T) *flood {
 // largeBodies are a heap profile of 2.6 MB, gzipped and plain.
 func largeBodies(t *testing.T) [][]byte {
 	t.Helper()
-	one, other := gen.Heap(), gen.Heap()
+	heap := must.Get(os.ReadFile(profiletest.Testdata(t, "pprof", "heap.pb.gz")))(t)
+	one, other := must.Get(profile.ParseData(heap))(t), must.Get(profile.ParseData(heap))(t)
 	for _, f := range other.Function {
 		f.Name += "2"
 	}

@@ -4,6 +4,7 @@
 package gen
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -100,7 +101,7 @@ func (m moves) to(d *disarranger, old int32) int32 { return pick(d.random, m.pla
 
 func (d *disarranger) stringOrOrphan(from pcommon.StringSlice, old int) string {
 	if old < 0 {
-		return pick(d.random, areas) + " orphan"
+		return fmt.Sprintf("orphan %d", d.random.IntN(32))
 	}
 	return from.At(old)
 }
@@ -156,3 +157,5 @@ func (d *disarranger) list(indices pcommon.Int32Slice) {
 	d.random.Shuffle(len(moved), func(i, j int) { moved[i], moved[j] = moved[j], moved[i] })
 	indices.FromRaw(moved)
 }
+
+func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }

@@ -3,9 +3,6 @@
 
 // Package gen makes profiles for tests and benchmarks.
 //
-// [Kinds] are the profiles of testdata/pprof: of an imaginary program, written the way Go and others write theirs, and
-// the same on every run. [Pprof] and [Profiles] are rapid generators of arbitrary profiles that keep the rules,
-// [Disarrange] rearranges a message without changing its meaning, and [Break] breaks one rule of a message.
+// [Pprof] and [Profiles] are rapid generators of arbitrary profiles that keep the rules, [Disarrange] rearranges a message without changing
+// its meaning, and [Break] breaks one rule of a message.
 package gen // import "github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
-
-//go:generate go run ./cmd ../../../../testdata/pprof
