@@ -224,7 +224,7 @@ func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
 func TestHeldBytesFollowTheBudget(t *testing.T) {
 	for configured, want := range map[int64]int64{0: 2 << 30, 64 << 20: 64 << 20, 8 << 30: 2 << 30, math.MaxInt64: 2 << 30} {
 		f := startWithin(t, 8<<30, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.MaxHeldBytes = configured }))
-		assert.Equal(t, want, f.Profiles.(*deduplicator).batching.batches.held.Most(0)/memory.MessageFactor, "max_held_bytes is %d", configured)
+		assert.Equal(t, want, f.Profiles.(*deduplicator).batching.held.Most(0)/memory.MessageFactor, "max_held_bytes is %d", configured)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestSlowConsumerGetsLargerBatches(t *testing.T) {
 			return nil
 		}}
 		f := start(t, next, batchOf(nil))
-		most := f.Profiles.(*deduplicator).batching.batches.maxFlushes
+		most := f.Profiles.(*deduplicator).batching.maxFlushes
 		for i := range byte(50) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
 			time.Sleep(time.Second + 1)
@@ -297,7 +297,7 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &patient{}
 		f := start(t, &next.sink, batchOf(nil))
-		f.Profiles.(*deduplicator).batching.deliverer.next = next
+		f.Profiles.(*deduplicator).batching.next = next
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()

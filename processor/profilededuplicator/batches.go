@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/processor"
+	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 )
@@ -25,22 +29,32 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// batches collects the messages of each tenant in batches, and flushes these.
+// batching joins the messages of each tenant in batches, and passes these on.
 //
 // The messages of all tenants together use at most what limitTo says, and at most MetadataCardinalityLimit tenants have messages.
 // For each tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant
 // without messages is removed.
-type batches struct {
-	cfg BatchConfig
-	// flush passes a batch to the next consumer, until ctx ends. settle sends the results to the senders.
-	flush func(ctx context.Context, b *batch) (settle func())
+type batching struct {
+	cfg  BatchConfig
+	core *dedup.Deduplicator
+	next xconsumer.Profiles
+	// delta reports whether profiles of a type may be merged. It is nil unless merge_profiles is on.
+	delta func(typ, unit string) bool
+	// tracksIDs reports whether drop_repeated is on. It needs to know which profiles were delivered.
+	tracksIDs bool
+	telemetry *telemetry
+	logger    *zap.Logger
+	// slots is a semaphore for joining batches. It limits the memory of the concurrent joins.
+	slots chan struct{}
+	// warnOnce is for the log line about a message above max_bytes.
+	warnOnce sync.Once
 	// maxFlushes limits the concurrent flushes of one tenant.
 	maxFlushes int
 
 	// ctx is the context of the flushes.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// stopping is closed when no more messages are accepted.
+	// stopping is closed when no more messages are accepted: the shutdown begins.
 	stopping chan struct{}
 	// abandoned ends when the shutdown stops waiting for flushes. Senders that still wait then get an error.
 	abandoned context.Context
@@ -54,24 +68,32 @@ type batches struct {
 	stopped bool
 }
 
-func newBatches(cfg BatchConfig, flush func(context.Context, *batch) func()) *batches {
-	ctx, cancel := context.WithCancel(context.Background())
-	abandoned, abandon := context.WithCancel(context.Background())
-	return &batches{
-		cfg:        cfg,
-		flush:      flush,
+func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, telemetry *telemetry) *batching {
+	options := cfg.options()
+	// With the other values of on_invalid, the profiles were checked before the message was held.
+	options.OnInvalid = dedup.DropProfile
+	b := &batching{
+		cfg:        *cfg.Batch.Get(),
+		core:       dedup.New(options),
+		next:       next,
+		tracksIDs:  cfg.DropRepeated.HasValue(),
+		telemetry:  telemetry,
+		logger:     set.Logger,
+		slots:      make(chan struct{}, runtime.GOMAXPROCS(0)),
 		maxFlushes: runtime.GOMAXPROCS(0),
-		ctx:        ctx,
-		cancel:     cancel,
 		stopping:   make(chan struct{}),
-		abandoned:  abandoned,
-		abandon:    abandon,
 		tenants:    map[string]*tenant{},
 	}
+	if section := cfg.MergeProfiles.Get(); section != nil {
+		b.delta = section.delta
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.abandoned, b.abandon = context.WithCancel(context.Background())
+	return b
 }
 
 // add holds a message until its batch is due, or returns a *refusal.
-func (b *batches) add(of origin, m message) error {
+func (b *batching) add(of origin, m message) error {
 	m.memory += messageOverhead + int64(len(of.key))
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,7 +116,7 @@ func (b *batches) add(of origin, m message) error {
 }
 
 // admit returns the tenant for a message of this size, or a *refusal if a limit does not allow one more.
-func (b *batches) admit(of origin, bytes int64) (*tenant, error) {
+func (b *batching) admit(of origin, bytes int64) (*tenant, error) {
 	t := b.tenants[of.key]
 	switch {
 	case b.stopped:
@@ -120,14 +142,14 @@ func (b *batches) admit(of origin, bytes int64) (*tenant, error) {
 	return t, nil
 }
 
-func (b *batches) openBatch(t *tenant) {
+func (b *batching) openBatch(t *tenant) {
 	open := &batch{tenant: t}
 	t.open, t.due = open, false
 	t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 }
 
 // timeOut flushes a batch when its timeout has passed, or marks it as due if too many flushes are running.
-func (b *batches) timeOut(t *tenant, open *batch) {
+func (b *batching) timeOut(t *tenant, open *batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t.open != open {
@@ -138,7 +160,7 @@ func (b *batches) timeOut(t *tenant, open *batch) {
 }
 
 // closeBatch closes the open batch of a tenant. It collects no more messages.
-func (b *batches) closeBatch(t *tenant, reason trigger) {
+func (b *batching) closeBatch(t *tenant, reason trigger) {
 	t.timer.Stop()
 	t.open.trigger = reason
 	t.waiting = append(t.waiting, t.open)
@@ -146,7 +168,7 @@ func (b *batches) closeBatch(t *tenant, reason trigger) {
 	b.startFlushes(t)
 }
 
-func (b *batches) closeAll(reason trigger) {
+func (b *batching) closeAll(reason trigger) {
 	for _, t := range b.tenants {
 		if t.open != nil {
 			b.closeBatch(t, reason)
@@ -154,7 +176,7 @@ func (b *batches) closeAll(reason trigger) {
 	}
 }
 
-func (b *batches) startFlushes(t *tenant) {
+func (b *batching) startFlushes(t *tenant) {
 	for t.flushes < b.maxFlushes {
 		next := t.next()
 		if next == nil {
@@ -166,7 +188,7 @@ func (b *batches) startFlushes(t *tenant) {
 	}
 }
 
-func (b *batches) run(due *batch) {
+func (b *batching) run(due *batch) {
 	defer b.running.Done()
 	t := due.tenant
 	settle := b.flush(memory.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
@@ -176,7 +198,7 @@ func (b *batches) run(due *batch) {
 }
 
 // remove subtracts the memory of a flushed batch, and starts the next flush.
-func (b *batches) remove(due *batch) {
+func (b *batching) remove(due *batch) {
 	t := due.tenant
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +213,7 @@ func (b *batches) remove(due *batch) {
 const heldPart = 2
 
 // limitTo limits the held messages to one part in heldPart of the budget, and to MaxHeldBytes.
-func (b *batches) limitTo(budget *memory.Budget) {
+func (b *batching) limitTo(budget *memory.Budget) {
 	most := budget.Size() / heldPart
 	if b.cfg.MaxHeldBytes > 0 {
 		most = memory.MessageFactor * min(most/memory.MessageFactor, b.cfg.MaxHeldBytes)
@@ -200,7 +222,7 @@ func (b *batches) limitTo(budget *memory.Budget) {
 }
 
 // usage returns the number of held bytes, and the number of tenants with messages.
-func (b *batches) usage() (bytes int64, tenants int) {
+func (b *batching) usage() (bytes int64, tenants int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held.Used() / memory.MessageFactor, len(b.tenants)

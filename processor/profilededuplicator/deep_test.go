@@ -199,7 +199,7 @@ func TestManyTenantsAtOnce(t *testing.T) {
 		service, _ := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
 		assert.Equal(t, []string{service.Str()}, tenant)
 	}
-	memory, left := f.Profiles.(*deduplicator).batching.batches.usage()
+	memory, left := f.Profiles.(*deduplicator).batching.usage()
 	assert.Zero(t, memory)
 	assert.Zero(t, left)
 	assert.Empty(t, f.lost())

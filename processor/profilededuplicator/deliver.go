@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v7"
-	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
@@ -23,16 +22,6 @@ import (
 // shutdownRetries limits how long retries continue after the shutdown has begun.
 const shutdownRetries = 5 * time.Second
 
-// deliverer passes messages to the next consumer, and retries after retryable errors.
-type deliverer struct {
-	retry     configretry.BackOffConfig
-	next      xconsumer.Profiles
-	logger    *zap.Logger
-	telemetry *telemetry
-	// stopping is closed when the shutdown begins.
-	stopping <-chan struct{}
-}
-
 // loss describes a message, or a part of it, that was lost.
 type loss struct {
 	reason string
@@ -41,9 +30,10 @@ type loss struct {
 	profiles, samples int
 }
 
-// deliver passes a message to the next consumer. It returns nil when the consumer has accepted it, or else the loss.
-func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
-	retries := d.newRetries()
+// passOn passes a message to the next consumer, and retries after retryable errors. It returns nil when the consumer has accepted it, or else
+// the loss.
+func (b *batching) passOn(ctx context.Context, next xconsumer.Profiles, pd pprofile.Profiles) *loss {
+	retries := b.newRetries()
 	// Without this reference, the next consumer could free the message, and a retry needs it.
 	pref.RefProfiles(pd)
 	defer func() { pref.UnrefProfiles(pd) }()
@@ -51,7 +41,7 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 	lost := loss{profiles: pd.ProfileCount(), samples: pd.SampleCount()}
 	for attempt := 0; ; attempt++ {
 		retries.checkStopping()
-		rest, err := d.attempt(ctx, pd)
+		rest, err := b.attempt(ctx, next, pd)
 		if err == nil {
 			return nil
 		}
@@ -65,13 +55,13 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 			return lost.because(lostPermanent)
 		case ctx.Err() != nil || !more && retries.stopping == nil:
 			return lost.because(lostShutdown)
-		case !d.retry.Enabled || !more:
+		case !b.cfg.RetryConfig.Enabled || !more:
 			return lost.because(lostRetries)
 		}
 		if attempt == 0 {
-			d.logger.Warn("The next component refused profiles. They are held and retried.", zap.Error(err))
+			b.logger.Warn("The next component refused profiles. They are held and retried.", zap.Error(err))
 		}
-		d.telemetry.retried(ctx)
+		b.telemetry.retried(ctx)
 		select {
 		case <-time.After(pause):
 		case <-retries.stopping:
@@ -97,15 +87,15 @@ type retries struct {
 	stopping <-chan struct{}
 }
 
-func (d *deliverer) newRetries() retries {
-	r := retries{stopping: d.stopping, backoff: backoff.ExponentialBackOff{
-		InitialInterval:     d.retry.InitialInterval,
-		RandomizationFactor: d.retry.RandomizationFactor,
-		Multiplier:          d.retry.Multiplier,
-		MaxInterval:         d.retry.MaxInterval,
+func (b *batching) newRetries() retries {
+	r := retries{stopping: b.stopping, backoff: backoff.ExponentialBackOff{
+		InitialInterval:     b.cfg.RetryConfig.InitialInterval,
+		RandomizationFactor: b.cfg.RetryConfig.RandomizationFactor,
+		Multiplier:          b.cfg.RetryConfig.Multiplier,
+		MaxInterval:         b.cfg.RetryConfig.MaxInterval,
 	}}
-	if d.retry.MaxElapsedTime > 0 {
-		r.deadline = time.Now().Add(d.retry.MaxElapsedTime)
+	if b.cfg.RetryConfig.MaxElapsedTime > 0 {
+		r.deadline = time.Now().Add(b.cfg.RetryConfig.MaxElapsedTime)
 	}
 	return r
 }
@@ -130,19 +120,21 @@ func (r *retries) next() (pause time.Duration, more bool) {
 }
 
 // copies reports whether each attempt passes a copy of the message.
-func (d *deliverer) copies() bool { return d.retry.Enabled && d.next.Capabilities().MutatesData }
+func (b *batching) copies() bool {
+	return b.cfg.RetryConfig.Enabled && b.next.Capabilities().MutatesData
+}
 
 // attempt passes pd to the next consumer. It passes a copy if the consumer may change it and a retry may need it. On an
 // error, rest is the message to retry: pd, or the profiles in the error. The caller's reference to pd is then one to rest.
-func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest pprofile.Profiles, err error) {
+func (b *batching) attempt(ctx context.Context, next xconsumer.Profiles, pd pprofile.Profiles) (rest pprofile.Profiles, err error) {
 	given := pd
-	if d.copies() {
+	if b.copies() {
 		given = pprofile.NewProfiles()
 		pd.CopyTo(given)
 		pref.RefProfiles(given)
 		defer pref.UnrefProfiles(given)
 	}
-	err = d.next.ConsumeProfiles(ctx, given)
+	err = next.ConsumeProfiles(ctx, given)
 	if partial, ok := joinederrors.Partial(err); ok {
 		rest = partial.Data()
 		pref.RefProfiles(rest)

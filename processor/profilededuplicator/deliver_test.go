@@ -91,7 +91,7 @@ func TestBatchIsGivenUp(t *testing.T) {
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
 				pass(time.Second)
 				assert.Equal(t, map[string]int64{"checkout/2": 1}, next.totals(), "the next batch is delivered")
-				memory, tenants := f.Profiles.(*deduplicator).batching.batches.usage()
+				memory, tenants := f.Profiles.(*deduplicator).batching.usage()
 				assert.Zero(t, memory, "a lost batch is not held")
 				assert.Zero(t, tenants)
 			})

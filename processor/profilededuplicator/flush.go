@@ -5,64 +5,17 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 
 import (
 	"context"
-	"runtime"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
-	"go.opentelemetry.io/collector/processor"
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
-
-// batching joins messages in batches and passes the batches on.
-type batching struct {
-	cfg       BatchConfig
-	batches   *batches
-	core      *dedup.Deduplicator
-	deliverer deliverer
-	// delta reports whether profiles of a type may be merged. It is nil unless merge_profiles is on.
-	delta func(typ, unit string) bool
-	// tracksIDs reports whether drop_repeated is on. It needs to know which profiles were delivered.
-	tracksIDs bool
-	telemetry *telemetry
-	logger    *zap.Logger
-	// slots is a semaphore for joining batches. It limits the memory of the concurrent joins.
-	slots chan struct{}
-	// warnOnce is for the log line about a message above max_bytes.
-	warnOnce sync.Once
-}
-
-func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, telemetry *telemetry) *batching {
-	options := cfg.options()
-	// With the other values of on_invalid, the profiles were checked before the message was held.
-	options.OnInvalid = dedup.DropProfile
-	b := &batching{
-		cfg:       *cfg.Batch.Get(),
-		core:      dedup.New(options),
-		tracksIDs: cfg.DropRepeated.HasValue(),
-		telemetry: telemetry,
-		logger:    set.Logger,
-		slots:     make(chan struct{}, runtime.GOMAXPROCS(0)),
-	}
-	if section := cfg.MergeProfiles.Get(); section != nil {
-		b.delta = section.delta
-	}
-	b.batches = newBatches(b.cfg, b.flush)
-	b.deliverer = deliverer{
-		retry:     b.cfg.RetryConfig,
-		next:      next,
-		logger:    set.Logger,
-		telemetry: telemetry,
-		stopping:  b.batches.stopping,
-	}
-	return b
-}
 
 // flush joins the messages of a batch and passes the result to the next consumer, as one message or as several within the
 // limits.
@@ -72,7 +25,7 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	<-b.slots
 	defer pref.UnrefProfiles(whole.profiles)
 
-	deliverer := b.deliverer
+	next := b.next
 	samples, bytes := 0, 0
 	var lost []lostPart
 	send := func(part dedup.Part, c content) {
@@ -84,13 +37,13 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 		if c.profiles == 0 {
 			return
 		}
-		if err := b.deliver(ctx, &deliverer, part.Profiles, c); err != nil {
+		if err := b.deliver(ctx, next, part.Profiles, c); err != nil {
 			lost = append(lost, lostPart{part.First, part.Last, err})
 		}
 	}
 	held, all := dictionary.MessageMemory(whole.profiles), contentOf(whole.profiles)
 	copies := int64(0)
-	if deliverer.copies() {
+	if b.copies() {
 		copies = 1
 	}
 	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
@@ -99,7 +52,7 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 		send(dedup.Part{Profiles: whole.profiles, Last: max(all.profiles-1, 0)}, all)
 	} else {
 		due.reservation.Shrink((memory.MessageFactor + copies) * held)
-		deliverer.next = memory.Parts{Profiles: deliverer.next, Kept: (1 + copies) * held}
+		next = memory.Parts{Profiles: next, Kept: (1 + copies) * held}
 		dedup.Split(whole.profiles, limits, func(part dedup.Part) {
 			send(part, contentOf(part.Profiles))
 		})
@@ -124,8 +77,8 @@ func (b *batching) oversized(ctx context.Context, bytes int) {
 }
 
 // deliver passes a message to the next consumer. If the senders do not wait for the result, it logs and counts a loss.
-func (b *batching) deliver(ctx context.Context, deliverer *deliverer, pd pprofile.Profiles, c content) error {
-	lost := deliverer.deliver(ctx, pd)
+func (b *batching) deliver(ctx context.Context, next xconsumer.Profiles, pd pprofile.Profiles, c content) error {
+	lost := b.passOn(ctx, next, pd)
 	if lost == nil {
 		b.telemetry.outgoing(ctx, c)
 		return nil

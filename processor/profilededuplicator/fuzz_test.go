@@ -55,7 +55,7 @@ func FuzzConsume(f *testing.F) {
 			}.Check(out))
 		}
 		if batch {
-			memory, tenants := p.Profiles.(*deduplicator).batching.batches.usage()
+			memory, tenants := p.Profiles.(*deduplicator).batching.usage()
 			assert.Zero(t, memory)
 			assert.Zero(t, tenants)
 			used, _ := p.budget.Used()

@@ -42,14 +42,14 @@ func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("cannot wait for the delivery of a batch: %w", context.Cause(ctx))
-	case <-d.batching.batches.abandoned.Done():
+	case <-d.batching.abandoned.Done():
 		return errAbandoned
 	}
 }
 
 // tryHold adds a message to a batch. result is nil unless the sender must wait.
 func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan error, err error) {
-	cfg, batches := &d.batching.cfg, d.batching.batches
+	cfg := &d.batching.cfg
 	if err := m.checkSplit(cfg.MaxBytes); err != nil {
 		return nil, &refusal{refusedTooLarge, otlpstatus.BadRequest("cannot split a message to batch::max_bytes: %w", err)}
 	}
@@ -71,7 +71,7 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 	if !cfg.WaitForResult {
 		reservation.Accept()
 	}
-	err = batches.add(originOf(ctx, cfg.MetadataKeys), message{ //nolint:contextcheck // a batch outlives the call of each of its messages
+	err = d.batching.add(originOf(ctx, cfg.MetadataKeys), message{ //nolint:contextcheck // a batch outlives the call of each of its messages
 		profiles:    pd,
 		claim:       m.claim,
 		bytes:       m.content.bytes,

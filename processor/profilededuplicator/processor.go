@@ -70,7 +70,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 	}
 	if cfg.Batch.HasValue() {
 		d.batching = newBatching(set, cfg, next, telemetry)
-		if err := telemetry.observeBatches(d.batching.batches); err != nil {
+		if err := telemetry.observeBatches(d.batching); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +80,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 // Start starts no goroutine: timers run only while messages are held.
 func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
 	if d.budget, err = memory.Of(host); err == nil && d.batching != nil {
-		d.batching.batches.limitTo(d.budget)
+		d.batching.limitTo(d.budget)
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (d *deduplicator) Start(_ context.Context, host component.Host) (err error)
 func (d *deduplicator) Shutdown(ctx context.Context) error {
 	var err error
 	if d.batching != nil {
-		err = d.batching.batches.stop(ctx)
+		err = d.batching.stop(ctx)
 	}
 	d.telemetry.builder.Shutdown()
 	return err
@@ -207,7 +207,7 @@ var (
 )
 
 // stop makes add refuse new messages, and flushes the held ones. If ctx ends before, it cancels the flushes.
-func (b *batches) stop(ctx context.Context) error {
+func (b *batching) stop(ctx context.Context) error {
 	b.mu.Lock()
 	if !b.stopped {
 		b.stopped = true

@@ -31,7 +31,7 @@ func startBench(b *testing.B, change func(*Config)) xprocessor.Profiles {
 	d := f.Profiles.(*deduplicator)
 	d.next = &discard{}
 	if d.batching != nil {
-		d.batching.deliverer.next = &discard{}
+		d.batching.next = &discard{}
 	}
 	return f
 }
@@ -83,7 +83,7 @@ func benchmarkBatch(b *testing.B, message []byte, count int) {
 			held[i] = pprofile.Profiles{}
 			require.NoError(b, p.ConsumeProfiles(b.Context(), pd))
 		}
-		require.NoError(b, p.(*fixture).Profiles.(*deduplicator).batching.batches.stop(b.Context()))
+		require.NoError(b, p.(*fixture).Profiles.(*deduplicator).batching.stop(b.Context()))
 		b.StopTimer()
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)

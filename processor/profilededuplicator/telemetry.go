@@ -174,7 +174,7 @@ func (t *telemetry) observeIDs(ids *deliveredIDs) error {
 }
 
 // observeBatches registers the metrics of held messages.
-func (t *telemetry) observeBatches(b *batches) error {
+func (t *telemetry) observeBatches(b *batching) error {
 	err := t.builder.RegisterProcessorProfileDeduplicatorHeldBytesCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
 			memory, _ := b.usage()

@@ -215,7 +215,7 @@ func TestMetricsOfRefusals(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 5, 1)))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 6, make([]int64, 8)...)))
-		require.NoError(t, f.Profiles.(*deduplicator).batching.batches.stop(t.Context()))
+		require.NoError(t, f.Profiles.(*deduplicator).batching.stop(t.Context()))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 7, 1)))
 
 		var want []metricdata.DataPoint[int64]
@@ -251,7 +251,7 @@ func TestMetricsOfBatches(t *testing.T) {
 		for range 3 {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
 		}
-		memory, _ := f.Profiles.(*deduplicator).batching.batches.usage()
+		memory, _ := f.Profiles.(*deduplicator).batching.usage()
 		assert.Equal(t, 3*(dictionary.MessageMemory(upload("checkout", 1, 3, 4))+messageOverhead), memory)
 		f.assertPoints(t, "held_bytes", points(memory))
 		f.assertPoints(t, "held_tenants", points(1))
@@ -269,7 +269,7 @@ func TestMetricsOfBatches(t *testing.T) {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), large))
 		synctest.Wait()
 		consume(1, 4)
-		require.NoError(t, f.Profiles.(*deduplicator).batching.batches.stop(t.Context()))
+		require.NoError(t, f.Profiles.(*deduplicator).batching.stop(t.Context()))
 
 		for trigger, want := range map[string][4]int64{
 			"timeout":  {1, 3, 6, int64(out.bytes)},
@@ -321,7 +321,7 @@ func TestMetricsOfLosses(t *testing.T) {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		require.Error(t, f.Profiles.(*deduplicator).batching.batches.stop(ctx))
+		require.Error(t, f.Profiles.(*deduplicator).batching.stop(ctx))
 
 		f.assertPoints(t, "lost_profiles", append(append(
 			points(2, because("permanent")), points(2, because("retries"))...), points(1, because("shutdown"))...))
