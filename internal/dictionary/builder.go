@@ -97,7 +97,7 @@ func (b *Builder) Reset(expect Lengths) {
 // reallocations.
 func (b *Builder) ExpectParts(lines, frames int) {
 	b.lines = slices.Grow(b.lines, lines)
-	b.stacks.grow(frames)
+	b.stacks.lists.items = slices.Grow(b.stacks.lists.items, frames)
 }
 
 // Len returns the lengths of the tables, including entry 0.

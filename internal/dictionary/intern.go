@@ -81,10 +81,10 @@ func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
 func (b *Builder) Stack(locations []int32) int32 { return b.stacks.Index(locations) }
 
 // NextStack returns space for a stack of n locations, to be filled before [Builder.AddNextStack]. This avoids a copy.
-func (b *Builder) NextStack(n int) []int32 { return b.stacks.next(n) }
+func (b *Builder) NextStack(n int) []int32 { return b.stacks.lists.next(n) }
 
 // AddNextStack returns the index of the stack of n locations that was written to the space of [Builder.NextStack].
-func (b *Builder) AddNextStack(n int) int32 { return b.stacks.addNext(n) }
+func (b *Builder) AddNextStack(n int) int32 { return b.stacks.Index(b.stacks.lists.next(n)) }
 
 // AddNextStacks appends to dst the indices of the stacks that were written, one after the other, to the space of [Builder.NextStack]. ends
 // has the ends of at most [StacksPerBatch] stacks.

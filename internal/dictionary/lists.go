@@ -66,26 +66,17 @@ func (t *ListTable) Reset(n int) {
 	t.index.reset(n)
 }
 
-// grow makes room for n more indices in new lists.
-func (t *ListTable) grow(n int) { t.lists.items = slices.Grow(t.lists.items, n) }
-
 // len returns the number of lists.
 func (t *ListTable) len() int { return t.lists.len() }
 
 // Index returns the number of a list. It does not keep the list.
 func (t *ListTable) Index(list []int32) int32 { return t.add(hashIndices(0, list), list) }
 
-// next returns space for lists of together n indices, to be filled before addNext or addBatch. This avoids a copy.
-func (t *ListTable) next(n int) []int32 { return t.lists.next(n) }
-
-// addNext returns the number of the list of n indices that was written to the space of next.
-func (t *ListTable) addNext(n int) int32 { return t.Index(t.lists.next(n)) }
-
 // StacksPerBatch is the number of lists in a batch. The processor handles the cache misses of a batch in parallel.
 const StacksPerBatch = 32
 
-// addBatch appends to dst the numbers of the lists that were written, one after the other, to the space of next. ends has the ends of at
-// most StacksPerBatch lists.
+// addBatch appends to dst the numbers of the lists that were written, one after the other, to the space after the last list. ends
+// has the ends of at most StacksPerBatch lists.
 func (t *ListTable) addBatch(dst []int32, ends []int) []int32 {
 	if len(ends) == 0 {
 		return dst
@@ -108,7 +99,7 @@ func (t *ListTable) addBatch(dst []int32, ends []int) []int32 {
 	return dst
 }
 
-// add returns the number of a list with the hash h. The list can be in the space of next.
+// add returns the number of a list with the hash h. The list can be in the space after the last list.
 func (t *ListTable) add(h uint64, list []int32) int32 {
 	entry, added := t.index.add(h, t.lists.len(), func(entry int32) bool { return slices.Equal(t.lists.at(int(entry)), list) })
 	if added {
