@@ -170,7 +170,7 @@ func (s *splitter) addProfile(profile pprofile.Profile, at piece) (moved bool, e
 func (s *splitter) addNext(profile pprofile.Profile, at piece) (moved bool, err error) {
 	before := s.mark()
 	s.addAt(profile, at)
-	if len(s.pieces) > 0 && s.isAbove(at.end-at.begin) {
+	if len(s.pieces) > 0 && !s.limits.Allow(s.samples+at.end-at.begin, s.bytes-s.partBytes) {
 		switch {
 		case len(s.pieces) > s.capture.pieces && s.mayMove(s.capture):
 			s.move(s.capture)
@@ -236,12 +236,6 @@ func (s *splitter) addAt(profile pprofile.Profile, at piece) {
 		s.choose.Sample(sample)
 		s.add(dictionary.FieldBytes(dictionary.SampleBytes(sample)), true)
 	}
-}
-
-// isAbove reports whether the current part exceeds a limit with this many more samples.
-func (s *splitter) isAbove(samples int) bool {
-	return s.limits.MaxSamples > 0 && s.samples+samples > s.limits.MaxSamples ||
-		s.limits.MaxBytes > 0 && s.bytes-s.partBytes > s.limits.MaxBytes
 }
 
 // mayRepeat reports whether the current part may end at a mark, so that the next part repeats entries of it.
