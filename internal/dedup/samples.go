@@ -106,7 +106,7 @@ func (w *work) staysEvent(sample pprofile.Sample) bool {
 // identity returns the stack and link of a sample, and sets w.samples.key to its shape and its attributes.
 func (w *work) identity(sample pprofile.Sample, stack int32) dictionary.SampleIdentity {
 	w.samples.key = append(w.samples.key[:0], int32(w.shapeAfter(sample)))
-	w.samples.key, _ = w.tables.AppendSet(w.samples.key, sample.AttributeIndices(), true)
+	w.samples.key = w.tables.AppendSet(w.samples.key, sample.AttributeIndices(), true)
 	return dictionary.SampleIdentity{Stack: stack, Link: w.tables.Find(dictionary.Links, sample.LinkIndex())}
 }
 

@@ -19,11 +19,11 @@ func TestLookUpsTakeNoMemory(t *testing.T) {
 	list, bytes := value(t, []any{"a", int64(1)}), value(t, []byte("abc"))
 	double := value(t, 2.5)
 	text, lines, attributes, stack := []byte("xxx"), []Line{{Function: 3}}, []int32{3}, []int32{3, 3}
-	b.StringBytesAttribute(1, 1, text)
+	b.StringBytesAttribute(1, text)
 	for _, v := range []pcommon.Value{list, bytes, double} {
 		b.Attribute(1, 1, v)
 	}
-	b.BoolAttribute(1, 1, true)
+	b.TrueAttribute(1)
 	before := b.Len()
 	for name, find := range map[string]func(){
 		"string":           func() { b.String("xxx") },
@@ -33,10 +33,10 @@ func TestLookUpsTakeNoMemory(t *testing.T) {
 		"location":         func() { b.Location(Location{Address: 3}, lines, attributes) },
 		"stack":            func() { b.Stack(stack) },
 		"link":             func() { b.Link(Link{SpanID: pcommon.SpanID{3}}) },
-		"string attribute": func() { b.StringAttribute(3, 0, "text") },
-		"bytes attribute":  func() { b.StringBytesAttribute(1, 1, text) },
+		"string attribute": func() { b.StringAttribute(3, "text") },
+		"bytes attribute":  func() { b.StringBytesAttribute(1, text) },
 		"int attribute":    func() { b.IntAttribute(3, 0, 5) },
-		"bool attribute":   func() { b.BoolAttribute(1, 1, true) },
+		"bool attribute":   func() { b.TrueAttribute(1) },
 		"double":           func() { b.Attribute(1, 1, double) },
 		"list":             func() { b.Attribute(1, 1, list) },
 	} {

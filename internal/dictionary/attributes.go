@@ -23,20 +23,20 @@ type Attribute struct {
 	Value  pcommon.Value
 }
 
-// StringAttribute returns the index of the attribute with a string value. The Builder keeps value.
-func (b *Builder) StringAttribute(key, unit int32, value string) int32 {
-	return b.attribute(Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeStr, Text: value})
+// StringAttribute returns the index of the attribute with a string value and no unit. The Builder keeps value.
+func (b *Builder) StringAttribute(key int32, value string) int32 {
+	return b.attribute(Attribute{Key: key, Kind: pcommon.ValueTypeStr, Text: value})
 }
 
 // StringBytesAttribute is like StringAttribute, but value is bytes. It copies them if the attribute is new.
-func (b *Builder) StringBytesAttribute(key, unit int32, value []byte) int32 {
-	h := mix(hashAttribute(key, unit, pcommon.ValueTypeStr), hashBytes(value))
+func (b *Builder) StringBytesAttribute(key int32, value []byte) int32 {
+	h := mix(hashAttribute(key, 0, pcommon.ValueTypeStr), hashBytes(value))
 	entry, added := b.attributeIndex.add(h, len(b.attributes), func(entry int32) bool {
 		a := &b.attributes[entry]
-		return a.Key == key && a.Unit == unit && a.Kind == pcommon.ValueTypeStr && a.Text == string(value)
+		return a.Key == key && a.Unit == 0 && a.Kind == pcommon.ValueTypeStr && a.Text == string(value)
 	})
 	if added {
-		b.attributes = append(b.attributes, Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeStr, Text: b.keep(value)})
+		b.attributes = append(b.attributes, Attribute{Key: key, Kind: pcommon.ValueTypeStr, Text: b.keep(value)})
 	}
 	return entry
 }
@@ -46,13 +46,9 @@ func (b *Builder) IntAttribute(key, unit int32, value int64) int32 {
 	return b.attribute(Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeInt, Number: uint64(value)})
 }
 
-// BoolAttribute returns the index of the attribute with a bool value.
-func (b *Builder) BoolAttribute(key, unit int32, value bool) int32 {
-	a := Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeBool}
-	if value {
-		a.Number = 1
-	}
-	return b.attribute(a)
+// TrueAttribute returns the index of the attribute with the value true and no unit.
+func (b *Builder) TrueAttribute(key int32) int32 {
+	return b.attribute(Attribute{Key: key, Kind: pcommon.ValueTypeBool, Number: 1})
 }
 
 // Attribute returns the index of the attribute with this value. A value of type bytes, slice or map must not change until

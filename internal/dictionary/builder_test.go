@@ -104,7 +104,7 @@ func TestNewBuilderHoldsZeroEntries(t *testing.T) {
 			} {
 				assert.Zero(t, index, "the zero value is entry 0")
 			}
-			assert.Equal(t, int32(1), b.StringAttribute(0, 0, ""), "an empty string is a value")
+			assert.Equal(t, int32(1), b.StringAttribute(0, ""), "an empty string is a value")
 		})
 	}
 }
@@ -126,7 +126,7 @@ func fillEach(b *Builder, n int) {
 		b.Location(Location{Address: uint64(i)}, []Line{{Function: i}}, []int32{i})
 		b.Stack([]int32{i, i})
 		b.Link(Link{SpanID: pcommon.SpanID{byte(i)}})
-		b.StringAttribute(i, 0, "text")
+		b.StringAttribute(i, "text")
 		b.IntAttribute(i, 0, 5)
 		b.Attribute(i, 0, pcommon.NewValueSlice())
 	}
@@ -145,7 +145,7 @@ func TestBorrowedBytes(t *testing.T) {
 		}
 		want = append(want, string(s))
 		indices = append(indices, b.StringBytes(s))
-		assert.Equal(t, string(s), b.AttributeAt(b.StringBytesAttribute(1, 0, s)).Text)
+		assert.Equal(t, string(s), b.AttributeAt(b.StringBytesAttribute(1, s)).Text)
 	}
 	clear(buffer)
 	for i, index := range indices {

@@ -129,18 +129,16 @@ func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error
 	return nil
 }
 
-// AppendSet appends a list of attributes as a set: its sorted representatives. It reports whether the list already is
-// this set. The list must have been used.
-func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, same bool) {
+// AppendSet appends a list of attributes as a set: its sorted representatives. The list must have been used.
+func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) []int32 {
 	if list.Len() == 0 {
-		return dst, true
+		return dst
 	}
-	start := len(dst)
-	if dst, same = c.appendCanonical(dst, list, drop); same {
-		return dst, true
+	set, canonical := c.appendCanonical(dst, list, drop)
+	if !canonical {
+		set, _ = c.attributeSet(dst, list, drop)
 	}
-	dst, _ = c.attributeSet(dst[:start], list, drop)
-	return dst, equalsList(dst[start:], list)
+	return set
 }
 
 // Number finds equal stacks among the used ones, marks what they refer to, and assigns the new indices. If a used stack is

@@ -10,7 +10,7 @@ import (
 
 // rewriteAttributes writes a list as a sorted set with the new indices.
 func (c *Compactor) rewriteAttributes(list pcommon.Int32Slice, drop bool) {
-	c.set, _ = c.AppendSet(c.set[:0], list, drop)
+	c.set = c.AppendSet(c.set[:0], list, drop)
 	for j, a := range c.set {
 		c.set[j] = c.tables[Attributes].to[a]
 	}

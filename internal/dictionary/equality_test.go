@@ -61,11 +61,11 @@ func TestEqualityDecides(t *testing.T) {
 		"key":         func(b *Builder, i int32) int32 { return b.IntAttribute(i, 0, 1) },
 		"unit":        func(b *Builder, i int32) int32 { return b.IntAttribute(0, i, 1) },
 		"int":         func(b *Builder, i int32) int32 { return b.IntAttribute(1, 1, int64(i)) },
-		"text":        func(b *Builder, i int32) int32 { return b.StringAttribute(1, 1, strconv.Itoa(int(i))) },
-		"text's key":  func(b *Builder, i int32) int32 { return b.StringBytesAttribute(i, 1, []byte("text")) },
-		"text's unit": func(b *Builder, i int32) int32 { return b.StringBytesAttribute(1, i, []byte("text")) },
+		"text":        func(b *Builder, i int32) int32 { return b.StringAttribute(1, strconv.Itoa(int(i))) },
+		"text's key":  func(b *Builder, i int32) int32 { return b.StringBytesAttribute(i, []byte("text")) },
+		"text's unit": func(b *Builder, i int32) int32 { return b.Attribute(1, i, pcommon.NewValueStr("text")) },
 		"text in bytes": func(b *Builder, i int32) int32 {
-			return b.StringBytesAttribute(1, 1, strconv.AppendInt(nil, int64(i), 10))
+			return b.StringBytesAttribute(1, strconv.AppendInt(nil, int64(i), 10))
 		},
 		"double": attribute(func(v pcommon.Value, i int32) { v.SetDouble(float64(i)) }),
 		"binary": attribute(func(v pcommon.Value, i int32) {

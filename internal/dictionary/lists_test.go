@@ -186,7 +186,7 @@ func TestHashesSpread(t *testing.T) {
 			return &b.linkIndex
 		},
 		"ints": func(b *Builder, i int32) *hashIndex { b.IntAttribute(1, 0, int64(i)); return &b.attributeIndex },
-		"keys": func(b *Builder, i int32) *hashIndex { b.BoolAttribute(i, 0, true); return &b.attributeIndex },
+		"keys": func(b *Builder, i int32) *hashIndex { b.TrueAttribute(i); return &b.attributeIndex },
 		"maps": func(b *Builder, i int32) *hashIndex {
 			v := pcommon.NewValueMap()
 			v.Map().PutInt("a", int64(i)) // a short, common key must not weaken the hash

@@ -102,7 +102,7 @@ func (t *decoding) addAttribute(key string, value []byte) {
 		return
 	}
 	before := t.dict.NumAttributes()
-	attribute := t.dict.StringBytesAttribute(index, 0, t.valid(value))
+	attribute := t.dict.StringBytesAttribute(index, t.valid(value))
 	// To look up a long text costs time even if it is not new.
 	if t.dict.NumAttributes() > before || len(value) > longText {
 		t.spendText(len(value))

@@ -83,7 +83,7 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 	if truncated || k == kindWall || o.scope != 0 || o.context != (spanContext{}) {
 		t.attributes = append(t.attributes[:0], attributes...)
 		if truncated {
-			t.attributes = append(t.attributes, t.dict.BoolAttribute(t.dict.String(semconv.StackTruncated), 0, true))
+			t.attributes = append(t.attributes, t.dict.TrueAttribute(t.dict.String(semconv.StackTruncated)))
 		}
 		if k == kindWall {
 			t.addState(o.state)
@@ -128,7 +128,7 @@ func (t *decoding) threadAttributes(id uint64) []int32 {
 		t.appendText(thread[fieldOSName])
 	}
 	if len(t.text) > 0 {
-		attributes = append(attributes, t.dict.StringBytesAttribute(t.dict.String(semconv.ThreadName), 0, t.valid(t.text)))
+		attributes = append(attributes, t.dict.StringBytesAttribute(t.dict.String(semconv.ThreadName), t.valid(t.text)))
 	}
 	t.threads = append(t.threads, dictionary.SortSet(attributes, 0))
 	constant.index = int32(len(t.threads))
@@ -155,7 +155,7 @@ func (t *decoding) stateName(id uint64) []byte {
 // addState adds the state of the thread to the attributes of the sample.
 func (t *decoding) addState(id uint64) {
 	state := t.named(poolStates, id, func(name []byte) int32 {
-		return t.dict.StringBytesAttribute(t.dict.String(semconv.ThreadState), 0, name)
+		return t.dict.StringBytesAttribute(t.dict.String(semconv.ThreadState), name)
 	})
 	if state != 0 {
 		t.attributes = append(t.attributes, state)

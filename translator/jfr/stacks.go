@@ -176,7 +176,7 @@ var frameTypes = map[string]string{
 // frameType returns the attribute for the name of a frame type, or 0 for none.
 func (t *decoding) frameType(name []byte) int32 {
 	if value := frameTypes[string(name)]; value != "" {
-		return t.dict.StringAttribute(t.dict.String(semconv.LocationFrameType), 0, value)
+		return t.dict.StringAttribute(t.dict.String(semconv.LocationFrameType), value)
 	}
 	return 0
 }

@@ -79,7 +79,7 @@ func (t *decoding) addProfile(profiles pprofile.ProfilesSlice, k kind, v valueTy
 	}
 	profile.SetTime(pcommon.Timestamp(t.start))
 	profile.SetDurationNano(t.end - t.start)
-	name := t.dict.StringAttribute(t.dict.String(semconv.ProfileName), 0, kinds[k].profile)
+	name := t.dict.StringAttribute(t.dict.String(semconv.ProfileName), kinds[k].profile)
 	profile.AttributeIndices().FromRaw([]int32{name})
 	t.lists[k].Write(profile.Samples(), ones)
 }

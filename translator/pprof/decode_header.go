@@ -81,7 +81,7 @@ func (t *decoding) commonAttributes() []int32 {
 	common = t.appendText(common, semconv.ProfileDocURL, w.DocURL)
 	common = t.appendMainMapping(common)
 	if t.src.ProfileName != "" {
-		common = append(common, t.dict.StringAttribute(t.dict.String(semconv.ProfileName), 0, t.src.ProfileName))
+		common = append(common, t.dict.StringAttribute(t.dict.String(semconv.ProfileName), t.src.ProfileName))
 	}
 	return common
 }

@@ -12,7 +12,7 @@ import (
 // AddText adds the attribute with this key and string i of the payload.
 func (r rules) AddText(key int32, i uint32) (attribute int32, added bool) {
 	text, long := r.text(i), len(r.wire.String(i)) > tables.LongText
-	attribute = r.addAttribute(len(text), 0, long, func() int32 { return r.dict.StringBytesAttribute(key, 0, text) })
+	attribute = r.addAttribute(len(text), 0, long, func() int32 { return r.dict.StringBytesAttribute(key, text) })
 	return attribute, r.meter.Err() == nil
 }
 

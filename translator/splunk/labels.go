@@ -203,7 +203,7 @@ func (t *decoding) addLabel(l *pprofwire.Label) {
 		return
 	}
 	if role == roleTruncated && (l.Num == 1 || len(text) <= maxNumberText && isTrue(string(text))) {
-		t.attributes = append(t.attributes, t.dict.BoolAttribute(key, 0, true))
+		t.attributes = append(t.attributes, t.dict.TrueAttribute(key))
 		return
 	}
 	t.attributes = append(t.attributes, t.labelAttribute(key, l))

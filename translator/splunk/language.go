@@ -46,7 +46,7 @@ func (t *decoding) frameType(native bool) int32 {
 		return -1
 	}
 	if *known == 0 {
-		*known = t.dict.StringAttribute(t.dict.String(semconv.LocationFrameType), 0, name) + 1
+		*known = t.dict.StringAttribute(t.dict.String(semconv.LocationFrameType), name) + 1
 	}
 	return *known - 1
 }
@@ -91,7 +91,7 @@ func (t *decoding) addJVMState(text []byte) bool {
 		return false
 	}
 	if key := t.dict.String(attributeJVMThreadState); t.isNewKey(key) {
-		t.attributes = append(t.attributes, t.dict.StringAttribute(key, 0, jvmThreadStates[i]))
+		t.attributes = append(t.attributes, t.dict.StringAttribute(key, jvmThreadStates[i]))
 	}
 	return true
 }

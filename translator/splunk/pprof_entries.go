@@ -21,7 +21,7 @@ func (r rules) AddText(key int32, i uint32) (attribute int32, added bool) {
 	if !r.need(dictionary.AttributeBytes + 3*int64(len(r.wire.String(i)))) {
 		return 0, false
 	}
-	return r.dict.StringBytesAttribute(key, 0, r.Text(i)), true
+	return r.dict.StringBytesAttribute(key, r.Text(i)), true
 }
 
 func (r rules) Function(from *pprofwire.Function) dictionary.Function {

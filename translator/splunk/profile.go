@@ -150,7 +150,7 @@ func (t *decoding) addEventName(e *events) {
 func (t *decoding) eventName() int32 {
 	r := &t.record
 	if r.eventName != "" && r.nameAttribute == 0 {
-		r.nameAttribute = t.dict.StringAttribute(t.dict.String(labelEventName), 0, t.validString(r.eventName))
+		r.nameAttribute = t.dict.StringAttribute(t.dict.String(labelEventName), t.validString(r.eventName))
 	}
 	return r.nameAttribute
 }

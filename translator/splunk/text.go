@@ -132,13 +132,13 @@ func (t *decoding) addTextThread() {
 		t.attributes = append(t.attributes, t.dict.IntAttribute(t.textKey(labelThreadOSID), 0, x.osThreadID))
 	}
 	if len(x.threadName) > 0 {
-		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadName), 0, x.threadName))
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadName), x.threadName))
 	}
 	if isJVMState := t.hasJVMStates() && t.addJVMState(x.threadState); len(x.threadState) > 0 && !isJVMState {
-		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadState), 0, x.threadState))
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadState), x.threadState))
 	}
 	if t.record.truncated {
-		t.attributes = append(t.attributes, t.dict.BoolAttribute(t.textKey(labelTruncated), 0, true))
+		t.attributes = append(t.attributes, t.dict.TrueAttribute(t.textKey(labelTruncated)))
 	}
 }
 
@@ -184,7 +184,7 @@ func (t *decoding) finishTexts() {
 		t.addEventName(&g.events)
 		for _, a := range []struct{ key, value string }{{attributeSource, g.key.source}, {attributeDataType, g.key.dataType}} {
 			if a.value != "" {
-				t.attributes = append(t.attributes, t.dict.StringAttribute(t.textKey(a.key), 0, t.validString(a.value)))
+				t.attributes = append(t.attributes, t.dict.StringAttribute(t.textKey(a.key), t.validString(a.value)))
 			}
 		}
 		h := profileHeader{

@@ -19,7 +19,7 @@ func (t *decoding) textLink(trace pcommon.TraceID, span pcommon.SpanID) int32 {
 	}
 	link := t.attributeLink()
 	if !span.IsEmpty() && t.dict.LinkAt(link).SpanID.IsEmpty() {
-		t.attributes = append(t.attributes, t.dict.StringAttribute(t.textKey(labelSpanID), 0, span.String()))
+		t.attributes = append(t.attributes, t.dict.StringAttribute(t.textKey(labelSpanID), span.String()))
 	}
 	return link
 }

@@ -123,7 +123,7 @@ func buildIDKey(id []byte) string {
 
 func (t *Tables) addTrue(key string, value bool) {
 	if value {
-		t.attributes = append(t.attributes, t.dict.BoolAttribute(t.dict.String(key), 0, true))
+		t.attributes = append(t.attributes, t.dict.TrueAttribute(t.dict.String(key)))
 	}
 }
 

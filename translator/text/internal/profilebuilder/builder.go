@@ -234,7 +234,7 @@ func (b *Builder) Stack(locations []int32, rootFirst bool) int32 {
 // StringAttribute returns the index of an attribute with a string value.
 func (b *Builder) StringAttribute(key string, value []byte) int32 {
 	value = b.text(value)
-	return b.attribute(key, func(key int32) int32 { return b.dict.StringBytesAttribute(key, 0, value) })
+	return b.attribute(key, func(key int32) int32 { return b.dict.StringBytesAttribute(key, value) })
 }
 
 // IntAttribute returns the index of an attribute with an int value.
@@ -244,7 +244,7 @@ func (b *Builder) IntAttribute(key string, value int64) int32 {
 
 // TrueAttribute returns the index of an attribute with the value true.
 func (b *Builder) TrueAttribute(key string) int32 {
-	return b.attribute(key, func(key int32) int32 { return b.dict.BoolAttribute(key, 0, true) })
+	return b.attribute(key, func(key int32) int32 { return b.dict.TrueAttribute(key) })
 }
 
 func (b *Builder) attribute(key string, add func(key int32) int32) int32 {
