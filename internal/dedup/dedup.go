@@ -37,7 +37,7 @@ type OnInvalid string
 const (
 	// DropProfile drops the profile and keeps the others.
 	DropProfile OnInvalid = "drop_profile"
-	// Reject refuses the message, see InvalidError.
+	// Reject refuses the message.
 	Reject OnInvalid = "reject"
 	// Pass returns a message with such a profile unchanged.
 	Pass OnInvalid = "pass"
@@ -141,7 +141,7 @@ func New(opts Options) *Deduplicator {
 // Deduplicate makes pd canonical in place and returns it. It does not change a canonical message. It copies a read-only
 // message that is not canonical.
 //
-// The only error is an *[InvalidError], with Reject; pd is then unchanged.
+// The only error is that of the first invalid profile, with Reject; pd is then unchanged.
 func (d *Deduplicator) Deduplicate(pd pprofile.Profiles) (pprofile.Profiles, Stats, error) {
 	w := d.kept.Get()
 	if w == nil {

@@ -50,19 +50,6 @@ func (r Reason) String() string {
 	}
 }
 
-// InvalidError is the error for the first invalid profile of a message.
-type InvalidError struct {
-	Resource, Scope, Profile int
-	Reason                   Reason
-	Err                      error
-}
-
-func (e *InvalidError) Error() string {
-	return fmt.Sprintf("profile %d of scope %d of resource %d is invalid: %s", e.Profile, e.Scope, e.Resource, e.Err)
-}
-
-func (e *InvalidError) Unwrap() error { return e.Err }
-
 var errUnequalLengths = errors.New("the numbers of values and timestamps differ")
 
 func reasonOf(err error) Reason {

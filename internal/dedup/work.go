@@ -5,6 +5,7 @@ package dedup
 
 import (
 	"cmp"
+	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -167,7 +168,7 @@ func (w *work) handleInvalid() (proceed bool, err error) {
 
 // findInvalid reports for each profile, in the order of the message, whether it is invalid. It returns the error of the
 // first invalid one, and counts them.
-func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
+func (w *work) findInvalid() (first error, invalid []bool) {
 	invalid = make([]bool, 0, w.stats.ProfilesIn)
 	service, of := "", -1
 	for at, scope := range checkedScopes(w.pd) {
@@ -187,7 +188,7 @@ func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
 				w.stats.drop(reason, service, err)
 			}
 			if first == nil {
-				first = &InvalidError{at.resource, at.scope, k, reason, err}
+				first = fmt.Errorf("profile %d of scope %d of resource %d is invalid: %w", k, at.scope, at.resource, err)
 			}
 		}
 	}

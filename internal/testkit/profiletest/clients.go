@@ -141,14 +141,13 @@ type ClientPayload struct {
 	ValueSums   []int64
 	Samples     int
 	// DistinctStackAndLabels is the number of samples that remain when equal ones are combined.
-	DistinctStackAndLabels                 int
-	DistinctStacks                         int
-	Locations, Functions, Mappings         int
-	PeriodType                             string
-	Period, Time, Duration                 int64
-	DefaultSampleType                      string
-	StringLabels, NumLabels                map[string]int
-	SamplesWithSpanLabel, SamplesOfAllZero int
+	DistinctStackAndLabels         int
+	Locations, Functions, Mappings int
+	PeriodType                     string
+	Period, Time, Duration         int64
+	DefaultSampleType              string
+	StringLabels, NumLabels        map[string]int
+	SamplesWithSpanLabel           int
 }
 
 // ClientPayloads returns all pprofs that the captures hold.
@@ -197,12 +196,12 @@ func clientPayload(tb testing.TB, row map[string]string) ClientPayload {
 	p := ClientPayload{
 		File: row["file"], Legacy: strings.HasPrefix(row["sample_types"], "(legacy"),
 		InflatedBytes: count("inflated_bytes"), Samples: count("samples"),
-		DistinctStackAndLabels: count("distinct_stack_and_labels"), DistinctStacks: count("distinct_stacks"),
-		Locations: count("locations"), Functions: count("functions"), Mappings: count("mappings"),
+		DistinctStackAndLabels: count("distinct_stack_and_labels"),
+		Locations:              count("locations"), Functions: count("functions"), Mappings: count("mappings"),
 		PeriodType: row["period_type"], Period: number("period"), Time: number("time_unix_nano"), Duration: number("duration_nano"),
 		DefaultSampleType: row["default_sample_type"],
 		StringLabels:      labelCounts(tb, row["string_labels"]), NumLabels: labelCounts(tb, row["num_labels"]),
-		SamplesWithSpanLabel: count("samples_with_span_label"), SamplesOfAllZero: count("samples_all_zero"),
+		SamplesWithSpanLabel: count("samples_with_span_label"),
 	}
 	if !p.Legacy {
 		p.SampleTypes = strings.Split(row["sample_types"], ",")
