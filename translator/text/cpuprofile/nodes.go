@@ -185,23 +185,7 @@ func (r *reader) locationOf(n *node) int32 {
 		return n.location
 	}
 	r.At = n.frame
-	var name, url []byte
-	var line, column int64
-	for key := range r.Fields() {
-		switch string(key) {
-		case "functionName":
-			name = r.ReadText()
-		case "url":
-			url = r.ReadText()
-		case "lineNumber":
-			line = r.ReadPosition(0)
-		case "columnNumber":
-			column = r.ReadPosition(0)
-		default:
-			r.Skip()
-		}
-	}
-	n.location = r.FrameLocation(name, url, line, column)
+	n.location = r.ReadFrame("functionName", "url", "lineNumber", "columnNumber", 0)
 	if r.Err() != nil {
 		r.AddPosition("node %d", n.id)
 	}

@@ -129,31 +129,11 @@ func (r *reader) location(number int32) int32 {
 	if !f.added {
 		after := r.At
 		r.At = f.at
-		f.location, f.added = r.readFrame(), true
+		f.location, f.added = r.ReadFrame("name", "file", "line", "col", 1), true
 		r.At = after
 		if r.Err() != nil {
 			r.AddPosition("frame %d", number)
 		}
 	}
 	return f.location
-}
-
-func (r *reader) readFrame() int32 {
-	var name, file []byte
-	var line, column int64
-	for key := range r.Fields() {
-		switch string(key) {
-		case "name":
-			name = r.ReadText()
-		case "file":
-			file = r.ReadText()
-		case "line":
-			line = r.ReadPosition(1)
-		case "col":
-			column = r.ReadPosition(1)
-		default:
-			r.Skip()
-		}
-	}
-	return r.FrameLocation(name, file, line, column)
 }

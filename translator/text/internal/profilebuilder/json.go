@@ -113,9 +113,31 @@ func (j *JSON) readNumber() []byte {
 	return j.Text[start:j.At]
 }
 
-// ReadPosition reads the number of a line or column, or null. first is the number of the first one in the file. The result is 0 if the
+// ReadFrame reads a frame, an object with fields of these names, and returns its location. first is the number of the first line and column
+// of a file.
+func (j *JSON) ReadFrame(nameField, fileField, lineField, columnField string, first int64) int32 {
+	var name, file []byte
+	var line, column int64
+	for key := range j.Fields() {
+		switch { // A switch of string(key) would copy it.
+		case string(key) == nameField:
+			name = j.ReadText()
+		case string(key) == fileField:
+			file = j.ReadText()
+		case string(key) == lineField:
+			line = j.readPosition(first)
+		case string(key) == columnField:
+			column = j.readPosition(first)
+		default:
+			j.Skip()
+		}
+	}
+	return j.FrameLocation(name, file, line, column)
+}
+
+// readPosition reads the number of a line or column, or null. first is the number of the first one in the file. The result is 0 if the
 // number is missing, or less: some exporters write -1 then.
-func (j *JSON) ReadPosition(first int64) int64 {
+func (j *JSON) readPosition(first int64) int64 {
 	if j.Word("null") {
 		return 0
 	}
