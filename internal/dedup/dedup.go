@@ -151,7 +151,7 @@ func (d *Deduplicator) Deduplicate(pd pprofile.Profiles) (pprofile.Profiles, Sta
 		w.release()
 		d.kept.Put(w, int(w.bytes()))
 	}()
-	w.begin(&d.opts, d.dropKeys, pd)
+	w.opts, w.dropKeys, w.pd, w.stats = &d.opts, d.dropKeys, pd, Stats{}
 	err := w.run()
 	return w.pd, w.stats, err
 }

@@ -27,11 +27,6 @@ type work struct {
 	times map[timesKey]timeRange
 }
 
-func (w *work) begin(opts *Options, dropKeys map[string]bool, pd pprofile.Profiles) {
-	w.opts, w.dropKeys, w.pd = opts, dropKeys, pd
-	w.stats = Stats{}
-}
-
 func (w *work) release() {
 	w.pd = pprofile.Profiles{}
 	w.times = nil
