@@ -91,10 +91,10 @@ func TestSettingsWithinAChunk(t *testing.T) {
 func TestReferencesToStrings(t *testing.T) {
 	r := jfrtest.New()
 	r.ConstantAt(jfrtest.ClassString, 7, jfrtest.AppendText(nil, "20 ms"))
-	r.ConstantAt(jfrtest.ClassString, 8, jfrtest.AppendReference(nil, 8))
+	r.ConstantAt(jfrtest.ClassString, 8, jfrtest.Reference(8))
 	for i, id := range []uint64{8, 9, 7} {
-		r.RawSetting(jfrtest.ClassExecutionSample, "period", jfrtest.AppendReference(nil, id))
-		symbol := r.Constant(jfrtest.ClassSymbol, jfrtest.AppendReference(nil, id))
+		r.RawSetting(0, jfrtest.ClassExecutionSample, "period", jfrtest.Reference(id))
+		symbol := r.Constant(jfrtest.ClassSymbol, jfrtest.Reference(id))
 		method := r.Constant(jfrtest.ClassMethod, jfrtest.AppendLong([]byte{0}, symbol))
 		r.ExecutionSample(1000+uint64(i)*1e6, 0, r.Stack(false, jfrtest.Frame{Method: method}), 0, jfrtest.Context{})
 	}

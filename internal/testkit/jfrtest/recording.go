@@ -143,15 +143,11 @@ func (r *Recording) Setting(class int, name, value string) {
 
 // SettingAt adds an event for a setting of a class from a time on.
 func (r *Recording) SettingAt(ticks uint64, class int, name, value string) {
-	r.rawSetting(ticks, class, name, AppendText(nil, value))
+	r.RawSetting(ticks, class, name, AppendText(nil, value))
 }
 
-// RawSetting adds an event for a setting of a class, with a value in any encoding.
-func (r *Recording) RawSetting(class int, name string, value []byte) {
-	r.rawSetting(0, class, name, value)
-}
-
-func (r *Recording) rawSetting(ticks uint64, class int, name string, value []byte) {
+// RawSetting is SettingAt with a value in any encoding.
+func (r *Recording) RawSetting(ticks uint64, class int, name string, value []byte) {
 	fields := append(AppendLong(nil, ticks), 0, 0, 0) // duration, eventThread, stackTrace
 	r.RawEvent(ClassActiveSetting, append(AppendText(AppendLong(fields, uint64(class)), name), value...))
 }
@@ -269,8 +265,8 @@ func AppendLong(to []byte, value uint64) []byte {
 	return append(to, byte(value))
 }
 
-// AppendReference appends a reference to a constant of java.lang.String.
-func AppendReference(to []byte, id uint64) []byte { return AppendLong(append(to, 2), id) }
+// Reference returns a reference to a constant of java.lang.String.
+func Reference(id uint64) []byte { return AppendLong([]byte{2}, id) }
 
 // AppendText appends a string in UTF-8.
 func AppendText(to []byte, text string) []byte {
