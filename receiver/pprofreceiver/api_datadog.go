@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +83,7 @@ func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u u
 				}
 			}
 			u.event, err = parseEvent(part.content)
-		case isEventField(part.name):
+		case slices.Contains(eventFields, part.name):
 			if err := m.Use(int64(len(part.content))); err != nil {
 				return err
 			}

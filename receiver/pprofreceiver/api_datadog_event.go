@@ -5,7 +5,6 @@ package pprofreceiver
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 )
@@ -66,12 +65,8 @@ const (
 	fieldRecordingEnd   = "recording-end"
 )
 
+// eventFields are those that [datadogEvent.setField] knows.
 var eventFields = []string{fieldStart, fieldEnd, fieldTag, fieldRecordingStart, fieldRecordingEnd}
-
-// isEventField reports whether [datadogEvent.setField] knows a field of a form.
-func isEventField(name string) bool {
-	return slices.Contains(eventFields, name)
-}
 
 // setField sets the part of the event that a field of the form has. Each field with tags adds some.
 func (e *datadogEvent) setField(name, text string) (err error) {

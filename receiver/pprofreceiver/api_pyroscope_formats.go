@@ -48,11 +48,8 @@ func (s *server) ingestFormat(source *pprof.Source, app string, query url.Values
 
 // recordingFormat returns the format of a recording with these labels. The query has the sample rate for recordings without one.
 func (s *server) recordingFormat(labels []byte, query url.Values) payloadFormat {
-	rate, err := strconv.ParseInt(query.Get("sampleRate"), 10, 64)
-	if err != nil || rate <= 0 || rate > int64(time.Second) {
-		rate = defaultSampleRate
-	}
-	return s.intake.formats.jfr(labels, time.Second/time.Duration(rate))
+	period, _ := samplePeriod(query.Get("sampleRate")) // A rate that cannot be read is as a missing one.
+	return s.intake.formats.jfr(labels, period)
 }
 
 // setFromCounts sets the type of values from the query, for formats without a type. If the name of the application ends
@@ -96,7 +93,6 @@ const (
 
 	// defaultSampleRate is Pyroscope's default, in samples per second.
 	defaultSampleRate = 100
-	second            = 1_000_000_000
 )
 
 // bySuffix maps the last part of an application's name, as in app.alloc_objects, to its type. The types are those of Go's
@@ -156,23 +152,23 @@ func parseCounts(app, units, sampleRate, aggregation string) (valueCounts, error
 	if units != unitsSamples || counts.valueType != "cpu" && counts.valueType != "wall" {
 		return counts, nil
 	}
-	rate, err := parseRate(sampleRate)
-	counts.period = second / rate
+	period, err := samplePeriod(sampleRate)
+	counts.period = period.Nanoseconds()
 	return counts, err
 }
 
-// parseRate parses samples per second. An empty rate, and 0, which some clients send, mean the default.
-func parseRate(text string) (int64, error) {
+// samplePeriod returns the time between two samples, from the number of samples per second. An empty rate, and 0, which some clients send, mean
+// the default. An error comes with the default.
+func samplePeriod(text string) (period time.Duration, err error) {
+	period = time.Second / defaultSampleRate
 	if text == "" {
-		return defaultSampleRate, nil
+		return period, nil
 	}
-	rate, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil, rate < 0, rate > second:
-		return defaultSampleRate, newRefusal(badQuery, "sampleRate %.64q is not a whole number of samples per second, up to %d", text, second)
-	case rate == 0:
-		return defaultSampleRate, nil
-	default:
-		return rate, nil
+	switch rate, err := strconv.ParseInt(text, 10, 64); {
+	case err != nil, rate < 0, rate > int64(time.Second):
+		return period, newRefusal(badQuery, "sampleRate %.64q is not a whole number of samples per second, up to %d", text, time.Second.Nanoseconds())
+	case rate > 0:
+		period = time.Second / time.Duration(rate)
 	}
+	return period, nil
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-type fieldNumber = protowire.Number
-
 // series is a list of profiles with the same labels. Clients push several in one message: Pyroscope's PushRequest or Parca's
 // WriteRawRequest, in protobuf or JSON. Both are parsed in place and under limits. Unknown fields are skipped.
 type series struct {
@@ -23,7 +21,7 @@ type series struct {
 
 // messageKind is a type of message.
 type messageKind struct {
-	series fieldNumber
+	series protowire.Number
 	// labelSet is true if the labels of a series are in a nested message.
 	labelSet bool
 }

@@ -17,12 +17,12 @@ import (
 //	message Label     { string name = 1; string value = 2; }
 //	message RawSample { bytes raw_profile = 1; }
 const (
-	seriesLabels     fieldNumber = 1
-	seriesSamples    fieldNumber = 2
-	labelSetLabels   fieldNumber = 1
-	labelName        fieldNumber = 1
-	labelValue       fieldNumber = 2
-	sampleRawProfile fieldNumber = 1
+	seriesLabels     protowire.Number = 1
+	seriesSamples    protowire.Number = 2
+	labelSetLabels   protowire.Number = 1
+	labelName        protowire.Number = 1
+	labelValue       protowire.Number = 2
+	sampleRawProfile protowire.Number = 1
 )
 
 // read parses a message in protobuf. The profiles refer to memory of message, which must not be modified while they are
@@ -74,7 +74,7 @@ func (c *seriesCollector) readLabel(s *series, content []byte) error {
 }
 
 // lastBytes returns the content of the last field of this number: a field that is not repeated can occur again, and the last one counts.
-func lastBytes(message []byte, number fieldNumber, name string) (last []byte, err error) {
+func lastBytes(message []byte, number protowire.Number, name string) (last []byte, err error) {
 	err = eachMessage(message, number, name, func(content []byte) error {
 		last = content
 		return nil
@@ -83,7 +83,7 @@ func lastBytes(message []byte, number fieldNumber, name string) (last []byte, er
 }
 
 // eachMessage calls f with each length-delimited field of this number, and skips other fields.
-func eachMessage(message []byte, number fieldNumber, name string, f func(content []byte) error) error {
+func eachMessage(message []byte, number protowire.Number, name string, f func(content []byte) error) error {
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {

@@ -11,7 +11,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -87,12 +86,9 @@ func secondsOf(target *url.URL) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// goProfiles are the names of the profiles of net/http/pprof, by the last part of their path.
+// goProfiles are the names of the profiles of net/http/pprof, by the last part of their path. The content does not tell mutex and block
+// profiles apart.
 var goProfiles = map[string]string{
 	"profile": profileCPU, profileHeap: profileHeap, profileAllocs: profileAllocs, profileGoroutine: profileGoroutine,
 	profileMutex: profileMutex, profileBlock: profileBlock, profileThreads: profileThreads,
 }
-
-// goProfileName returns the name of the profile at a path of net/http/pprof, or "". The content does not tell mutex and block
-// profiles apart.
-func goProfileName(urlPath string) string { return goProfiles[path.Base(urlPath)] }

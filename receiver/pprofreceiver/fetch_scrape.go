@@ -6,6 +6,7 @@ package pprofreceiver
 import (
 	"context"
 	"net/url"
+	"path"
 	"strconv"
 	"sync"
 	"time"
@@ -72,7 +73,7 @@ func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*scrape, e
 	}
 	s := &scrape{
 		collector: c, cfg: &ScrapeConfig{Schedule: cfg.Schedule, MaxResponseSize: cfg.MaxResponseSize}, set: set.TelemetrySettings,
-		jobs: []*job{{url: target, target: target.Redacted(), profile: ScrapedProfile{Name: goProfileName(target.Path), Delta: DeltaOff}}},
+		jobs: []*job{{url: target, target: target.Redacted(), profile: ScrapedProfile{Name: goProfiles[path.Base(target.Path)], Delta: DeltaOff}}},
 		http: cfg.HTTP, slots: make(chan struct{}, 1),
 	}
 	if s.http.Timeout == 0 {

@@ -110,7 +110,7 @@ func (u *unpacker) openZip(payload []byte) ([]byte, error) {
 	}
 	archive, err := zip.NewReader(bytes.NewReader(payload), int64(len(payload)))
 	if err != nil {
-		return nil, unpackError(err)
+		return nil, refuseUnreadable("unpack the payload", err)
 	}
 	var found *zip.File
 	for _, file := range archive.File {
@@ -127,7 +127,7 @@ func (u *unpacker) openZip(payload []byte) ([]byte, error) {
 	}
 	from, err := found.Open()
 	if err != nil {
-		return nil, unpackError(err)
+		return nil, refuseUnreadable("unpack the payload", err)
 	}
 	defer from.Close()
 	return u.read(from)
@@ -140,12 +140,7 @@ func (u *unpacker) read(from io.Reader) ([]byte, error) {
 	case errors.Is(err, inflate.ErrTooLarge):
 		return nil, newRefusal(tooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", u.limit, err)
 	case err != nil:
-		return nil, unpackError(err)
+		return nil, refuseUnreadable("unpack the payload", err)
 	}
 	return content, nil
-}
-
-// unpackError returns a refusal for an error of lz4 or zip. An error with a class keeps it, others are malformed.
-func unpackError(err error) error {
-	return newRefusal(malformedUnless(err), "cannot unpack the payload: %w", err)
 }

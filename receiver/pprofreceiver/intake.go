@@ -36,6 +36,7 @@ type intake struct {
 	version  string
 	// It has no limit until the receiver is started.
 	budget *memory.Budget
+	// closed makes batches deliver nothing.
 	closed atomic.Bool
 	clock  arrivalClock
 }
@@ -101,9 +102,6 @@ func consumerError(ctx context.Context, err error) error {
 		return newRefusal(consumerUnavailable, "%w", err)
 	}
 }
-
-// close makes batches deliver nothing from now on.
-func (in *intake) close() { in.closed.Store(true) }
 
 // workFactor is the memory that the translation of a large payload usually needs in all, as a multiple of its size on the wire.
 const workFactor = 8

@@ -72,7 +72,7 @@ func (r *pprofReceiver) Shutdown(ctx context.Context) error {
 	for _, one := range r.sections {
 		errs = append(errs, one.Shutdown(ctx))
 	}
-	r.intake.close()
+	r.intake.closed.Store(true)
 	r.intake.metrics.Shutdown()
 	return errors.Join(errs...)
 }

@@ -113,12 +113,13 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// malformedUnless returns the class of a parse error: its own class, or else malformed.
-func malformedUnless(err error) refusalClass {
-	if class := classOf(err); class != internalError {
-		return class
+// refuseUnreadable returns the error for content that a decoder cannot read. An error with a class keeps it, others are malformed.
+func refuseUnreadable(action string, err error) error {
+	class := classOf(err)
+	if class == internalError {
+		class = malformed
 	}
-	return malformed
+	return newRefusal(class, "cannot %s: %w", action, err)
 }
 
 // statusCode is a status code of gRPC and Connect.

@@ -71,7 +71,7 @@ func (s *server) decode(r *http.Request, m *requestMemory, body []byte) (decoded
 	switch r.Header.Get("Content-Encoding") {
 	case "zlib", "deflate":
 		if from, err = zlib.NewReader(bytes.NewReader(body)); err != nil {
-			return nil, undecodable(err)
+			return nil, refuseUnreadable("read the body", err)
 		}
 	case "lz4":
 		from, working = lz4.NewReader(bytes.NewReader(body)), lz4DecoderBytes
@@ -98,7 +98,7 @@ func (s *server) decode(r *http.Request, m *requestMemory, body []byte) (decoded
 		err = io.EOF
 	}
 	if err != nil {
-		return nil, undecodable(err)
+		return nil, refuseUnreadable("read the body", err)
 	}
 	return decoded, nil
 }
@@ -111,7 +111,7 @@ func (s *server) decodeSnappy(r *http.Request, m *requestMemory, body []byte) ([
 		err = io.EOF
 	}
 	if err != nil {
-		return nil, undecodable(err)
+		return nil, refuseUnreadable("read the body", err)
 	}
 	if limit := s.cfg.HTTP.MaxRequestBodySize; int64(length) > limit {
 		return nil, bodyTooLarge(limit)
@@ -121,14 +121,9 @@ func (s *server) decodeSnappy(r *http.Request, m *requestMemory, body []byte) ([
 	}
 	decoded, err := snappy.Decode(nil, body)
 	if err != nil {
-		return nil, undecodable(err)
+		return nil, refuseUnreadable("read the body", err)
 	}
 	return decoded, nil
-}
-
-// undecodable returns the error for an error of a decoder or of its memory.
-func undecodable(err error) error {
-	return newRefusal(malformedUnless(err), "cannot read the body: %w", err)
 }
 
 // checkEncoding refuses a body that does not have the Content-Encoding of the header.
