@@ -22,31 +22,16 @@ type TimestampLabelConfig struct {
 	_ struct{}
 }
 
-// The units.
-const (
-	Nanoseconds  = "nanoseconds"
-	Microseconds = "microseconds"
-	Milliseconds = "milliseconds"
-	Seconds      = "seconds"
-)
-
 // unitLengths has the length of each unit.
 var unitLengths = map[string]time.Duration{
-	Nanoseconds: time.Nanosecond, Microseconds: time.Microsecond, Milliseconds: time.Millisecond, Seconds: time.Second,
+	"nanoseconds": time.Nanosecond, "microseconds": time.Microsecond, "milliseconds": time.Millisecond, "seconds": time.Second,
 }
 
-// The presets: Splunk's agents, Datadog's profilers, and the exporters of this project.
-const (
-	PresetSplunk    = "splunk"
-	PresetDatadog   = "datadog"
-	PresetOtelpprof = "otelpprof"
-)
-
-// timestampPresets has the label of each preset.
+// timestampPresets has the label of each preset: Splunk's agents, Datadog's profilers, and the exporters of this project.
 var timestampPresets = map[string]pprof.TimestampLabel{
-	PresetSplunk:    {Label: "source.event.time", Unit: time.Millisecond},
-	PresetDatadog:   {Label: "end_timestamp_ns", Unit: time.Nanosecond},
-	PresetOtelpprof: pprof.EncoderTimestampLabel(),
+	"splunk":    {Label: "source.event.time", Unit: time.Millisecond},
+	"datadog":   {Label: "end_timestamp_ns", Unit: time.Nanosecond},
+	"otelpprof": pprof.EncoderTimestampLabel(),
 }
 
 // checkTimestampLabels returns an error for each entry of the option timestamp_labels that is neither a preset nor a label
