@@ -6,8 +6,10 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
@@ -46,23 +48,21 @@ func parseAll(texts map[string]string) (map[string]placeholder.Template, error) 
 	return templates, nil
 }
 
-// request returns a request with the body. It omits a header if the resource lacks the value of one of its placeholders.
-func (s *baseSender) request(target string, body []byte, contentType string, payload *pprof.Payload) (*http.Request, error) {
+// newRequest returns a request with the body and headers. Resource headers replace those of the format.
+func newRequest(target string, body []byte, ofFormat http.Header, ofResource map[string]string) (*http.Request, error) {
 	request, err := http.NewRequest(http.MethodPost, target, bytes.NewReader(body)) //nolint:noctx // the destination adds it
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a request: %w", err)
 	}
-	request.Header.Set("Content-Type", contentType)
-	for name, value := range s.resourceHeaders(payload) {
-		request.Header.Set(name, value)
+	request.Header = ofFormat.Clone()
+	for _, name := range slices.Sorted(maps.Keys(ofResource)) {
+		request.Header.Set(name, ofResource[name])
 	}
 	return request, nil
 }
 
+// resourceHeaders returns the headers of a payload. It omits a header if the resource lacks the value of one of its placeholders.
 func (s *baseSender) resourceHeaders(payload *pprof.Payload) map[string]string {
-	if payload == nil {
-		return nil
-	}
 	values := make(map[string]string, len(s.headers))
 	for name, template := range s.headers {
 		if value, found := template.Fill(payload, headerValue); found {
@@ -151,7 +151,7 @@ func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request
 	}
 	target.RawQuery = query.Encode()
 	batch.count(payload, 0)
-	return s.request(target.String(), body, "application/octet-stream", payload)
+	return newRequest(target.String(), body, http.Header{"Content-Type": {"application/octet-stream"}}, s.resourceHeaders(payload))
 }
 
 // pathSegment replaces what would make a value more, or other, than one segment of a path.

@@ -47,7 +47,7 @@ func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 	target := s.target("/ingest")
 	target.RawQuery = ingestQuery(payload, labels).Encode()
 	batch.count(payload, labels.Dropped)
-	return s.request(target.String(), body.Bytes(), form.FormDataContentType(), payload)
+	return newRequest(target.String(), body.Bytes(), http.Header{"Content-Type": {form.FormDataContentType()}}, s.resourceHeaders(payload))
 }
 
 // formBytes is more than the size of the headers and boundaries of a form.

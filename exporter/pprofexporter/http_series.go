@@ -5,10 +5,7 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"cmp"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -22,9 +19,8 @@ type seriesSender struct {
 
 // seriesFormat has the differences between these formats.
 type seriesFormat struct {
-	path, contentType string
-	// header is the name and the value of a header of each request.
-	header [2]string
+	path   string
+	header http.Header
 	// labelName returns the name of a label for the key of an attribute. names maps Pyroscope's names of profiles to those of
 	// this format, where they differ.
 	labelName func(key string) string
@@ -38,25 +34,23 @@ type seriesFormat struct {
 }
 
 var pushFormat = seriesFormat{
-	path:        pushPath,
-	contentType: "application/proto",
-	header:      [2]string{"Connect-Protocol-Version", "1"},
-	labelName:   series.Name,
-	encode:      labelsAsPairs,
-	bytes:       pushSeriesBytes,
-	append:      appendPushSeries,
+	path:      pushPath,
+	header:    http.Header{"Content-Type": {"application/proto"}, "Connect-Protocol-Version": {"1"}},
+	labelName: series.Name,
+	encode:    labelsAsPairs,
+	bytes:     pushSeriesBytes,
+	append:    appendPushSeries,
 }
 
 var parcaFormat = seriesFormat{
-	path:        writeRawPath,
-	contentType: "application/json",
-	header:      [2]string{"Accept", "application/json"},
-	labelName:   series.PrometheusName,
-	names:       map[string]string{"goroutines": "goroutine"}, // the name that Parca's own scraper uses
-	encode:      labelsAsJSON,
-	bytes:       rawSeriesBytes,
-	append:      appendRawSeries,
-	end:         rawEnd,
+	path:      writeRawPath,
+	header:    http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}},
+	labelName: series.PrometheusName,
+	names:     map[string]string{"goroutines": "goroutine"}, // the name that Parca's own scraper uses
+	encode:    labelsAsJSON,
+	bytes:     rawSeriesBytes,
+	append:    appendRawSeries,
+	end:       rawEnd,
 }
 
 func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error) {
@@ -71,15 +65,7 @@ func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 	}
 	labels := s.labels(batch, payload, s.labelName)
 	name := series.MetricName(payload.ProfileType, payload.SampleTypes)
-	list := append(slices.Clip(labels.List),
-		series.Label{Name: "__name__", Value: cmp.Or(s.names[name], name)},
-		series.Label{Name: series.LabelService, Value: labels.Service},
-	)
-	if labels.Profiler != "" {
-		list = append(list, series.Label{Name: series.Spy, Value: labels.Profiler})
-	}
-	slices.SortFunc(list, func(a, b series.Label) int { return strings.Compare(a.Name, b.Name) })
-	encoded := s.encode(list)
+	encoded := s.encode(labels.All(series.Label{Name: "__name__", Value: cmp.Or(s.names[name], name)}))
 	if err := batch.grow(s.bytes(encoded, compressed)); err != nil {
 		return nil, err
 	}
@@ -99,13 +85,5 @@ func (s *seriesSender) flush(batch *httpBatch) (*http.Request, error) {
 		return nil, nil //nolint:nilnil // the batch is empty
 	}
 	target := s.target(s.path)
-	request, err := s.request(target.String(), append(batch.body, s.end...), s.contentType, nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set(s.header[0], s.header[1])
-	for _, name := range slices.Sorted(maps.Keys(batch.headers)) {
-		request.Header.Set(name, batch.headers[name])
-	}
-	return request, nil
+	return newRequest(target.String(), append(batch.body, s.end...), s.header, batch.headers)
 }

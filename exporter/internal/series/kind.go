@@ -4,6 +4,7 @@
 package series
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -36,7 +37,7 @@ func MetricName(profileType string, types []pprof.SampleType) string {
 			return "goroutines"
 		}
 	}
-	return metricName(last)
+	return cmp.Or(PrometheusName(last), "profile")
 }
 
 // displayName returns the name that Pyroscope shows for a sample type.
@@ -61,15 +62,6 @@ func contention(profileType string) string {
 		return "block"
 	}
 	return "mutex"
-}
-
-// metricName returns a valid name of a metric.
-func metricName(sampleType string) string {
-	name := PrometheusName(sampleType)
-	if name == "" {
-		return "profile"
-	}
-	return name
 }
 
 // typeConfig is one entry of sample_type_config.
@@ -102,10 +94,7 @@ func SampleTypeConfig(profileType string, types []pprof.SampleType) []byte {
 	if len(config) == 0 {
 		return nil
 	}
-	text, err := json.Marshal(config)
-	if err != nil { // cannot happen: strings only
-		return nil
-	}
+	text, _ := json.Marshal(config) // strings cannot fail
 	return text
 }
 

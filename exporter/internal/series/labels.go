@@ -26,14 +26,16 @@ const (
 const maxSuffixBytes = 12
 
 const (
-	// LabelService is the label with the name of the service.
-	LabelService = "service_name"
-	// Spy is the attribute, and the label, with the name of the profiler.
-	Spy = "pyroscope_spy"
+	labelService = "service_name"
+	// spy is the attribute, and the label, with the name of the profiler.
+	spy = "pyroscope_spy"
 )
 
 // Label is a name and a value.
 type Label struct{ Name, Value string }
+
+// Compare compares the names of labels.
+func (l Label) Compare(other Label) int { return strings.Compare(l.Name, other.Name) }
 
 // Labels are the labels of a resource.
 type Labels struct {
@@ -55,11 +57,11 @@ func Of(resource pcommon.Map, limit int, first []string, toName func(key string)
 	for key, value := range resource.All() {
 		values[key] = clip(attributevalue.Text(value), maxValueBytes)
 	}
-	labels.Profiler = values[Spy]
+	labels.Profiler = values[spy]
 	delete(values, attributevalue.ServiceName)
-	delete(values, Spy)
+	delete(values, spy)
 	keys := order(values, first)
-	names := newNames()
+	names := names{taken: map[string]bool{labelService: true, spy: true}, next: map[string]int{}}
 	exact := make(map[string]string, len(keys))
 	for _, key := range keys {
 		if name := toName(key); name == key && name != "" {
@@ -82,8 +84,19 @@ func Of(resource pcommon.Map, limit int, first []string, toName func(key string)
 		}
 		labels.List = append(labels.List, Label{Name: name, Value: values[key]})
 	}
-	slices.SortFunc(labels.List, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(labels.List, Label.Compare)
 	return labels
+}
+
+// All returns List, the labels of the service and the profiler, and others, sorted by name.
+func (l *Labels) All(others ...Label) []Label {
+	all := append(slices.Clip(l.List), Label{labelService, l.Service})
+	if l.Profiler != "" {
+		all = append(all, Label{spy, l.Profiler})
+	}
+	all = append(all, others...)
+	slices.SortFunc(all, Label.Compare)
+	return all
 }
 
 // order returns the keys of values: those in first, in that order, and the others sorted.
@@ -107,10 +120,6 @@ type names struct {
 	taken map[string]bool
 	// next has the next suffix of a name, so that many keys with one name do not try all suffixes of those before.
 	next map[string]int
-}
-
-func newNames() *names {
-	return &names{taken: map[string]bool{LabelService: true, Spy: true}, next: map[string]int{}}
 }
 
 // unused returns the name, with _2, _3 and so on if it is taken. An empty name stays empty.

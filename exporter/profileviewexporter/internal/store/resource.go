@@ -61,14 +61,10 @@ func NewResource(tenant string, attributes pcommon.Map) *Resource {
 	for key, value := range attributes.All() {
 		r.Attributes = append(r.Attributes, series.Label{Name: key, Value: attributevalue.Text(value)})
 	}
-	slices.SortStableFunc(r.Attributes, byName)
+	slices.SortStableFunc(r.Attributes, series.Label.Compare)
 	labels := series.Of(attributes, math.MaxInt, nil, series.Name)
-	r.Labels = labels.List
-	r.Labels = append(r.Labels, series.Label{Name: series.LabelService, Value: r.Service})
-	if labels.Profiler != "" {
-		r.Labels = append(r.Labels, series.Label{Name: series.Spy, Value: labels.Profiler})
-	}
-	slices.SortFunc(r.Labels, byName)
+	labels.Service = r.Service
+	r.Labels = labels.All()
 	r.key = r.digest()
 	return r
 }
@@ -86,8 +82,6 @@ func (r *Resource) digest() string {
 
 // Key returns a digest that only equal resources have.
 func (r *Resource) Key() string { return r.key }
-
-func byName(a, b series.Label) int { return cmp.Compare(a.Name, b.Name) }
 
 // Label returns the value of a label.
 func (r *Resource) Label(name string) (value string, found bool) { return find(r.Labels, name) }
