@@ -5,6 +5,7 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
@@ -58,7 +59,7 @@ func (c *call) tree(sides ...*selection) (*tree, error) {
 // name returns the index of the name of a function. A function without a known place gets this one. After an error of work, which the
 // caller must look at, the index is wrong.
 func (t *tree) name(text string, at place) uint32 {
-	text, at.file = store.Cut(text, maxName), store.Cut(at.file, maxName)
+	text, at.file = attributevalue.Cut(text, maxName), attributevalue.Cut(at.file, maxName)
 	if text == rootName || text == otherName {
 		text += " " // The root and what is not drawn have these names, and no function.
 	}

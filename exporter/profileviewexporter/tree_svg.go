@@ -10,7 +10,7 @@ import (
 	"hash/fnv"
 	"unicode/utf8"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // The measures of an image, in pixels.
@@ -94,7 +94,7 @@ func shortened(name string, letters int) string {
 // escaped returns the beginning of a text, escaped for XML.
 func escaped(s string) string {
 	if len(s) > maxSVGName {
-		s = store.Cut(s, maxSVGName) + "…"
+		s = attributevalue.Cut(s, maxSVGName) + "…"
 	}
 	var out bytes.Buffer
 	_ = xml.EscapeText(&out, []byte(s)) // never fails

@@ -247,17 +247,25 @@ const (
 // maxShortService limits what [ShortService] returns, in bytes. It is more than a log line has.
 const maxShortService = 1 << 10
 
-// ShortService returns the beginning of [Service], for what is kept longer than the resource. It does not cut inside a character.
+// ShortService returns the beginning of [Service], for what is kept longer than the resource.
 func ShortService(resource pcommon.Map) string {
 	service := Service(resource)
 	if len(service) <= maxShortService {
 		return service
 	}
-	end := maxShortService
-	for end > maxShortService-utf8.UTFMax && !utf8.RuneStart(service[end]) {
+	return strings.Clone(Cut(service, maxShortService)) // All of it would stay in memory.
+}
+
+// Cut returns the beginning of a text, of at most limit bytes. It does not cut inside a character.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end := limit
+	for end > max(limit-utf8.UTFMax, 0) && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return strings.Clone(service[:end]) // All of it would stay in memory.
+	return text[:end]
 }
 
 // Service returns the service name of a resource, or UnknownService if it has none.

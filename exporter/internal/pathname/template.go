@@ -19,6 +19,7 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -207,18 +208,8 @@ func clean(value string, limit int, foldCase bool) string {
 	if safe == value && len(value) <= limit && isASCII(value) && (!foldCase || strings.ToLower(value) == value) {
 		return value
 	}
-	return shorten(safe, limit-hashLength) + mark + hex.EncodeToString(digestOf(value))[:hashDigits]
-}
-
-// digestOf returns the SHA-256 of a value. It takes only bytes: pieces of the value are copied, since a copy of all of it would need memory.
-func digestOf(value string) []byte {
-	digest := sha256.New()
-	var piece [512]byte
-	for n := copy(piece[:], value); n > 0; n = copy(piece[:], value) {
-		_, _ = digest.Write(piece[:n])
-		value = value[n:]
-	}
-	return digest.Sum(nil)
+	digest := sha256.Sum256(unsafe.Slice(unsafe.StringData(value), len(value))) //nolint:gosec // It is only read. A copy would need memory.
+	return attributevalue.Cut(safe, limit-hashLength) + mark + hex.EncodeToString(digest[:])[:hashDigits]
 }
 
 // safeRune replaces the characters that are unsafe or inconvenient in a file name: separators, control characters, blanks, quotes,
@@ -244,15 +235,4 @@ func isDevice(name string) bool {
 		return slices.Contains(devices[4:], base[:3])
 	}
 	return slices.Contains(devices[:4], base)
-}
-
-// shorten cuts s to at most limit bytes. It does not cut inside a character.
-func shorten(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/goleak"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
@@ -140,7 +141,7 @@ func TestCleanLongValues(t *testing.T) {
 				if trimmed, isDot := strings.CutSuffix(safe, "."); isDot {
 					safe = trimmed + "_"
 				}
-				require.Equal(t, shorten(safe, limit-hashLength), name)
+				require.Equal(t, attributevalue.Cut(safe, limit-hashLength), name)
 				require.Equal(t, hex.EncodeToString(sum[:])[:hashDigits], hash)
 			}
 		}

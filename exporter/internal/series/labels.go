@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -192,12 +191,5 @@ func safeInValue(r rune) rune {
 
 // clip returns valid UTF-8 of at most limit bytes.
 func clip(text string, limit int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= limit {
-		return text
-	}
-	for !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
+	return attributevalue.Cut(strings.ToValidUTF8(text, "\uFFFD"), limit)
 }

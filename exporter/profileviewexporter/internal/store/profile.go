@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/gaugetypes"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -185,42 +186,31 @@ func isCPU(types []pprof.SampleType, period pprof.SampleType) bool {
 
 // labels returns the digest for Labels.
 func (h *Head) labels() string {
-	digest := newTextDigest()
+	digest := sha256.New()
 	for _, text := range []string{h.Name, h.PeriodType.Name, h.PeriodType.Unit} {
-		digest.text(text)
+		addText(digest, text)
 	}
 	for _, c := range h.Columns {
-		digest.text(c.Name)
-		digest.text(c.Unit)
+		addText(digest, c.Name)
+		addText(digest, c.Unit)
 	}
 	return string(digest.Sum(nil))
 }
 
 // key returns a digest that only equal heads have. The other fields follow from those in it.
 func (h *Head) key() string {
-	digest := newTextDigest()
+	digest := sha256.New()
 	_, _ = fmt.Fprintf(digest, "%d %t %d ", h.Period, h.PGO, len(h.Comments))
 	for _, text := range append([]string{h.Type, h.Labels, h.DefaultType, h.DropFrames, h.KeepFrames, h.DocURL}, h.Comments...) {
-		digest.text(text)
+		addText(digest, text)
 	}
 	return string(digest.Sum(nil))
 }
 
-// textDigest is a digest of texts. It takes only bytes: pieces of a text are copied, since a copy of all of it would need memory.
-type textDigest struct {
-	hash.Hash
-	piece [512]byte
-}
-
-func newTextDigest() *textDigest { return &textDigest{Hash: sha256.New()} }
-
-// text adds a text with its length, so that it cannot equal several others.
-func (d *textDigest) text(text string) {
-	_, _ = fmt.Fprintf(d, "%d ", len(text))
-	for n := copy(d.piece[:], text); n > 0; n = copy(d.piece[:], text) {
-		_, _ = d.Write(d.piece[:n])
-		text = text[n:]
-	}
+// addText adds a text with its length to a digest, so that it cannot equal several others.
+func addText(digest hash.Hash, text string) {
+	_, _ = fmt.Fprintf(digest, "%d ", len(text))
+	_, _ = digest.Write(unsafe.Slice(unsafe.StringData(text), len(text))) //nolint:gosec // It is only read. A copy would need memory.
 }
 
 const (
@@ -237,16 +227,5 @@ func segment(name, unknown string) string {
 	case ".", "..":
 		return name + "_"
 	}
-	return Cut(name, maxSegment)
-}
-
-// Cut returns the beginning of a text, of at most limit bytes. It does not cut inside a character.
-func Cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
+	return attributevalue.Cut(name, maxSegment)
 }

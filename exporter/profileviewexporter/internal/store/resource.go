@@ -5,6 +5,7 @@ package store
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -71,11 +72,11 @@ func NewResource(tenant string, attributes pcommon.Map) *Resource {
 
 // digest returns a digest that only equal resources have. The other fields follow from those in it.
 func (r *Resource) digest() string {
-	digest := newTextDigest()
-	digest.text(r.Tenant)
+	digest := sha256.New()
+	addText(digest, r.Tenant)
 	for _, a := range r.Attributes {
-		digest.text(a.Name)
-		digest.text(a.Value)
+		addText(digest, a.Name)
+		addText(digest, a.Value)
 	}
 	return string(digest.Sum(nil))
 }
