@@ -5,7 +5,6 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 
 	"go.opentelemetry.io/collector/component"
@@ -101,7 +100,7 @@ func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, pat
 	name := paths.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: series.Kind(payload.ProfileType),
-		ProfileID:   identity(payload),
+		ProfileID:   delivery.ProfileID(payload),
 		Time:        d.timeOf(payload),
 	})
 	result, err := d.store.Write(name, payload.Pprof, work)
@@ -137,14 +136,4 @@ func (d *fileDestination) timeOf(payload *pprof.Payload) pcommon.Timestamp {
 		return timeOf(payload)
 	}
 	return payload.Time
-}
-
-// identity returns the profile's id. If it has none, identity derives one from the content, so that each retry of a request makes
-// the same file names.
-func identity(payload *pprof.Payload) pprofile.ProfileID {
-	if !payload.ProfileID.IsEmpty() {
-		return payload.ProfileID
-	}
-	digest := sha256.Sum256(payload.Pprof)
-	return pprofile.ProfileID(digest[:16])
 }

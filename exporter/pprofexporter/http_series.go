@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"net/http"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -69,7 +70,7 @@ func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 	if err := batch.grow(s.bytes(encoded, compressed)); err != nil {
 		return nil, err
 	}
-	batch.body = s.append(batch.body, encoded, compressed, identity(payload))
+	batch.body = s.append(batch.body, encoded, compressed, delivery.ProfileID(payload))
 	if batch.headers == nil {
 		batch.headers = s.resourceHeaders(payload)
 	}

@@ -6,7 +6,6 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -14,10 +13,10 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
@@ -105,13 +104,8 @@ func (d *directory) tryWrite(payload *pprof.Payload, m *message, work *meter.Met
 	if err != nil {
 		return err
 	}
-	id := payload.ProfileID
-	if id.IsEmpty() {
-		digest := sha256.Sum256(payload.Pprof)
-		id = pprofile.ProfileID(digest[:16])
-	}
 	name := m.paths.Path(pathname.Values{
-		Resource: payload.Resource.Attributes(), ProfileType: series.Kind(payload.ProfileType), ProfileID: id, Time: payload.Time,
+		Resource: payload.Resource.Attributes(), ProfileType: series.Kind(payload.ProfileType), ProfileID: delivery.ProfileID(payload), Time: payload.Time,
 	})
 	_, err = d.store.Write(name, described, work)
 	return err

@@ -52,7 +52,7 @@ func (p *Progress) Each(ctx context.Context, payloads iter.Seq2[pprof.Payload, e
 		case ctx.Err() != nil: // Also between faults: a message can have very many, and nothing else.
 			return fmt.Errorf("cannot write the rest of the request: %w", context.Cause(ctx))
 		case isFault:
-			p.Refuse(refusalOf(err), positionOf(fault))
+			p.Refuse(refusalOf(err), Position{fault.Resource, fault.Scope, fault.Profile})
 			continue
 		}
 		err = write(&payload)

@@ -5,6 +5,7 @@ package delivery
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -19,11 +20,6 @@ import (
 // Position is the position of a profile in a request, as indices.
 type Position struct{ resource, scope, profile int }
 
-// positionOf returns the position of the profile of an error.
-func positionOf(fault *pprof.ProfileError) Position {
-	return Position{resource: fault.Resource, scope: fault.Scope, profile: fault.Profile}
-}
-
 // PositionsOf returns the positions of the profiles of a payload.
 func PositionsOf(payload *pprof.Payload) []Position {
 	positions := make([]Position, len(payload.Positions))
@@ -31,6 +27,15 @@ func PositionsOf(payload *pprof.Payload) []Position {
 		positions[i] = Position{resource: payload.ResourceIndex, scope: payload.ScopeIndex, profile: p}
 	}
 	return positions
+}
+
+// ProfileID returns the id of a profile. If it has none, the id is derived from the content, so that it is the same at each retry of a request.
+func ProfileID(payload *pprof.Payload) pprofile.ProfileID {
+	if !payload.ProfileID.IsEmpty() {
+		return payload.ProfileID
+	}
+	digest := sha256.Sum256(payload.Pprof)
+	return pprofile.ProfileID(digest[:16])
 }
 
 // Progress is the work on one request: its memory, and which profiles need no retry, since they were delivered or refused.
