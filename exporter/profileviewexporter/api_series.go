@@ -99,7 +99,7 @@ func (g *grouping) addPart(part *selectedPart) error {
 		at, _ := p.Within(g.start, g.end)
 		step := int64((at.Sub(g.start) + g.step - 1) / g.step)
 		if p.Columns[column].IsGauge {
-			if err := g.addState(stateKey{p.Resource.Key(), step}, p.End); err != nil {
+			if err := g.addState(stateKey{p.Resource.Key, step}, p.End); err != nil {
 				return err
 			}
 		}
@@ -205,7 +205,7 @@ func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 		to.count++
 		return nil
 	}
-	last, known := to.latest[p.Resource.Key()]
+	last, known := to.latest[p.Resource.Key]
 	if !known {
 		g.bytes += stateBytes
 		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
@@ -214,9 +214,9 @@ func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 	}
 	switch {
 	case p.End.After(last.at):
-		to.latest[p.Resource.Key()] = state{p.End, sum.value}
+		to.latest[p.Resource.Key] = state{p.End, sum.value}
 	case p.End.Equal(last.at):
-		to.latest[p.Resource.Key()] = state{p.End, last.sum + sum.value}
+		to.latest[p.Resource.Key] = state{p.End, last.sum + sum.value}
 	}
 	return nil
 }

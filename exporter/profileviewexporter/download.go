@@ -15,9 +15,7 @@ var treeFormats = map[string]struct {
 }{
 	"collapsed":  {"profile.collapsed.txt", "text/plain; charset=utf-8", func(t *tree, _, _ string) ([]byte, error) { return t.collapsed() }},
 	"speedscope": {"profile.speedscope.json", "application/json", (*tree).speedscope},
-	"svg": {"profile.svg", "image/svg+xml", func(t *tree, title, unit string) ([]byte, error) {
-		return t.svg(title, func(value, whole int64) string { return amount(value, unit) + ", " + share(value, whole) })
-	}},
+	"svg":        {"profile.svg", "image/svg+xml", (*tree).svg},
 }
 
 // download answers with a file of what the parameters select.

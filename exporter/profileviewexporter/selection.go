@@ -101,7 +101,7 @@ func (s *selection) keepLatest(work *meter.Meter) error {
 			if !p.Columns[i].IsGauge {
 				continue
 			}
-			key := gaugeKey{p.Resource.Key(), p.Columns[i].ID}
+			key := gaugeKey{p.Resource.Key, p.Columns[i].ID}
 			if at, found := latest[key]; found && !p.End.After(at) || work.Need(gaugeBytes*int64(len(latest)+1)) != nil {
 				continue
 			}
@@ -113,7 +113,7 @@ func (s *selection) keepLatest(work *meter.Meter) error {
 	}
 	for p := range s.each {
 		p.columns = slices.DeleteFunc(slices.Clone(p.columns), func(i int) bool {
-			return p.Columns[i].IsGauge && !p.End.Equal(latest[gaugeKey{p.Resource.Key(), p.Columns[i].ID}])
+			return p.Columns[i].IsGauge && !p.End.Equal(latest[gaugeKey{p.Resource.Key, p.Columns[i].ID}])
 		})
 		if err := work.Advance(columnWork * int64(len(p.columns))); err != nil {
 			return err

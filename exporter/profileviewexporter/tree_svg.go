@@ -23,13 +23,13 @@ const (
 	svgNodes   = 5000
 )
 
-// svg returns an image of the largest nodes, without a script. amount formats a value.
-func (t *tree) svg(title string, amount func(value, whole int64) string) ([]byte, error) {
+// svg returns an image of the largest nodes, without a script.
+func (t *tree) svg(title, unit string) ([]byte, error) {
 	graph, err := t.draw(svgNodes)
 	if err != nil {
 		return nil, err
 	}
-	i := image{text: text{tree: t}, graph: graph, amount: amount}
+	i := image{text: text{tree: t}, graph: graph, unit: unit}
 	height := (len(graph.levels) + 2) * svgRow
 	i.add(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`,
 		svgWidth, height, svgWidth, height))
@@ -51,8 +51,8 @@ func (t *tree) svg(title string, amount func(value, whole int64) string) ([]byte
 // image writes a graph.
 type image struct {
 	text
-	graph  *graph
-	amount func(value, whole int64) string
+	graph *graph
+	unit  string
 }
 
 func (i *image) pixels(value int64) float64 {
@@ -66,7 +66,7 @@ func (i *image) box(b *box, x float64, y int) {
 		return
 	}
 	name := i.graph.names[b.name]
-	i.add("<g><title>", escaped(name), " (", escaped(i.amount(b.total[0], i.graph.totals[0])), ")</title>")
+	i.add("<g><title>", escaped(name), " (", escaped(amount(b.total[0], i.unit)+", "+share(b.total[0], i.graph.totals[0])), ")</title>")
 	i.add(fmt.Sprintf(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="`, x, y, max(width-0.5, 0.1), svgRow-1), colour(name), `"/>`)
 	if letters := int(width/svgLetter) - 1; letters >= 3 {
 		i.add(fmt.Sprintf(`<text x="%.1f" y="%d" fill="#1b1f24">`, x+3, y+13), escaped(shortened(name, letters)), "</text>")

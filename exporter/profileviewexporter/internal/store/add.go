@@ -43,7 +43,7 @@ func (u *Upload) identify() {
 	}
 	digest := sha256.New()
 	_, _ = digest.Write(u.ID[:])
-	_, _ = io.WriteString(digest, u.Resource.key+"\x00"+u.Type)
+	_, _ = io.WriteString(digest, u.Resource.Key+"\x00"+u.Type)
 	copy(u.identity[:], digest.Sum(nil))
 }
 

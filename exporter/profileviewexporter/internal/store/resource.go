@@ -24,8 +24,8 @@ type Resource struct {
 	Service string
 	// Attributes are the attributes as text. Labels are the labels that Pyroscope would have for them. Both are sorted by name.
 	Attributes, Labels []series.Label
-
-	key string
+	// Key is a digest that only equal resources have.
+	Key string
 }
 
 // The memory to make a resource: of each attribute with its parts of maps, of keys and of values that are no texts as a multiple of their own
@@ -66,7 +66,7 @@ func NewResource(tenant string, attributes pcommon.Map) *Resource {
 	labels := series.Of(attributes, math.MaxInt, nil, series.Name)
 	labels.Service = r.Service
 	r.Labels = labels.All()
-	r.key = r.digest()
+	r.Key = r.digest()
 	return r
 }
 
@@ -80,9 +80,6 @@ func (r *Resource) digest() string {
 	}
 	return string(digest.Sum(nil))
 }
-
-// Key returns a digest that only equal resources have.
-func (r *Resource) Key() string { return r.key }
 
 // Label returns the value of a label.
 func (r *Resource) Label(name string) (value string, found bool) { return find(r.Labels, name) }
@@ -99,7 +96,7 @@ func find(all []series.Label, name string) (value string, found bool) {
 }
 
 func (r *Resource) bytes() int64 {
-	bytes := resourceBytes + len(r.key) + labelBytes*(len(r.Attributes)+len(r.Labels))
+	bytes := resourceBytes + len(r.Key) + labelBytes*(len(r.Attributes)+len(r.Labels))
 	for _, list := range [][]series.Label{r.Attributes, r.Labels} {
 		for _, l := range list {
 			bytes += len(l.Name) + len(l.Value)

@@ -72,7 +72,7 @@ func TestResourceMemory(t *testing.T) {
 				if err := reserve(ResourceMemory(attributes)); err != nil {
 					return err
 				}
-				assert.Len(t, NewResource("", attributes).Key(), 32)
+				assert.Len(t, NewResource("", attributes).Key, 32)
 				return nil
 			})
 		})

@@ -241,7 +241,7 @@ func (b *Block) add(u *Upload, parsed *pprofwire.Profile, limit int64, work *met
 		return nil, 0, err
 	}
 	head := headOf(parsed, u.Type)
-	headKey, resourceKey := head.key(), u.Resource.key
+	headKey, resourceKey := head.key(), u.Resource.Key
 	p = &Profile{Block: b, Samples: samples, identity: u.identity, cost: profileBytes + samples.bytes()}
 	shared := b.sharedBytes
 	p.Head = share(b.heads, headKey, head, &shared)
