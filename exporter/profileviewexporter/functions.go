@@ -69,7 +69,7 @@ func (v *visit) sides() ([]*selection, error) {
 
 // selectBy returns what the parameters of a page select: a profile type, selectors, a time, a trace and a span.
 func (v *visit) selectBy(values url.Values) (*selection, error) {
-	from, until, err := bounds(values, v.now())
+	from, until, err := bounds(values)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ const (
 // series returns the series that a filter and the parameters select. next is the query of the next part, if there is one.
 func (v *visit) series(filter *filter) (found []store.Series, next string, err error) {
 	q := store.Query{}
-	if q.From, q.Until, err = bounds(v.values, v.now()); err != nil {
+	if q.From, q.Until, err = bounds(v.values); err != nil {
 		return nil, "", err
 	}
 	profiles, _, err := v.search(&q, filter)

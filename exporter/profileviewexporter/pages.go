@@ -31,7 +31,6 @@ type pages struct {
 	// start is random. It makes the ETags of each run of the process different.
 	start    [8]byte
 	scrapers scrapers
-	now      func() time.Time
 }
 
 // tenant returns the tenant whose profiles a request sees.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -208,19 +209,22 @@ func TestServerScrapers(t *testing.T) {
 }
 
 func TestScrapersAreBounded(t *testing.T) {
-	var s scrapers
-	for i := range maxScrapers {
-		key := scraperKey{byte(i), byte(i >> 8)}
-		_, _, err := s.last(key, day)
-		require.NoError(t, err)
-		s.remember(key, nil, day)
-	}
-	_, received, err := s.last(scraperKey{1}, day)
-	require.NoError(t, err, "one that is known")
-	assert.True(t, received)
-	_, _, err = s.last(scraperKey{0xff, 0xff}, day)
-	require.ErrorContains(t, err, "1000 scrapers")
-	_, _, err = s.last(scraperKey{0xff, 0xff}, day.Add(scraperMemory))
-	require.NoError(t, err, "the others were long ago")
-	assert.Empty(t, s.given)
+	synctest.Test(t, func(t *testing.T) {
+		var s scrapers
+		for i := range maxScrapers {
+			key := scraperKey{byte(i), byte(i >> 8)}
+			_, _, err := s.last(key)
+			require.NoError(t, err)
+			s.remember(key, nil)
+		}
+		_, received, err := s.last(scraperKey{1})
+		require.NoError(t, err, "one that is known")
+		assert.True(t, received)
+		_, _, err = s.last(scraperKey{0xff, 0xff})
+		require.ErrorContains(t, err, "1000 scrapers")
+		time.Sleep(scraperMemory)
+		_, _, err = s.last(scraperKey{0xff, 0xff})
+		require.NoError(t, err, "the others were long ago")
+		assert.Empty(t, s.given)
+	})
 }

@@ -120,7 +120,8 @@ func selectorsOf(values url.Values, prefix string, scope scope) (all []selector,
 }
 
 // bounds reads the parameters of both ends of a time.
-func bounds(values url.Values, now time.Time) (from, until store.Bound, err error) {
+func bounds(values url.Values) (from, until store.Bound, err error) {
+	now := time.Now()
 	if from, err = bound(values, fromParameter, now); err != nil {
 		return from, until, err
 	}

@@ -124,14 +124,14 @@ func (v *visit) plainList() ([]byte, error) {
 			page.Services = append(page.Services, plainService{Name: s.Service})
 		}
 		last := &page.Services[len(page.Services)-1]
-		last.Series = append(last.Series, plainSeriesOf(s, v.values, v.now()))
+		last.Series = append(last.Series, plainSeriesOf(s, v.values))
 	}
 	return v.plain(page)
 }
 
-func plainSeriesOf(s *store.Series, values url.Values, now time.Time) plainSeries {
+func plainSeriesOf(s *store.Series, values url.Values) plainSeries {
 	one := plainSeries{
-		Type: s.Type, Profiles: s.Profiles, Last: now.Sub(s.Last).Round(time.Second).String() + " ago",
+		Type: s.Type, Profiles: s.Profiles, Last: time.Since(s.Last).Round(time.Second).String() + " ago",
 		Command: "profiles/" + url.PathEscape(s.Service) + "/" + url.PathEscape(s.Type),
 	}
 	selectors := "{service_name=" + strconv.Quote(s.Service) + "}"

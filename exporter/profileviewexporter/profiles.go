@@ -55,7 +55,7 @@ func (v *visit) merged(frames int, write func(*merger) ([]byte, error)) ([]byte,
 	}
 	body, err := v.mergedOf(s, frames, write)
 	if named && v.request.Method == http.MethodGet {
-		v.written = func() { v.scrapers.remember(scraper, s.profiles, v.now()) }
+		v.written = func() { v.scrapers.remember(scraper, s.profiles) }
 		if errors.Is(err, errNoSamples) { // A scraper goes on after profiles without the samples that it wants.
 			v.written()
 		}
@@ -74,7 +74,7 @@ func (v *visit) choose(profileType string) (*selection, error) {
 	q := store.Query{Service: v.request.PathValue("service"), Kind: kind, Matches: func(one *store.Profile) bool {
 		return (profileType != "" || one.CPU) && (profileType == kind || profileType == one.Type)
 	}}
-	if q.From, q.Until, err = bounds(v.values, v.now()); err != nil {
+	if q.From, q.Until, err = bounds(v.values); err != nil {
 		return nil, err
 	}
 	if q.Window, err = window(v.values); err != nil {
@@ -82,7 +82,7 @@ func (v *visit) choose(profileType string) (*selection, error) {
 	}
 	received := false
 	if scraper, named := v.scraper(); named {
-		if q.After, received, err = v.scrapers.last(scraper, v.now()); err != nil {
+		if q.After, received, err = v.scrapers.last(scraper); err != nil {
 			return nil, err
 		}
 	}

@@ -6,7 +6,6 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"crypto/rand"
 	"net/http"
-	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -14,7 +13,7 @@ import (
 
 func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
 	p := &pages{
-		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait, now: time.Now,
+		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait,
 		working: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
 	}
 	restored := make(chan struct{})

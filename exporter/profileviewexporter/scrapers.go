@@ -46,13 +46,13 @@ func (v *visit) scraper() (key scraperKey, named bool) {
 
 // last returns the sequence that a scraper received last, and whether it has received any. A new scraper begins after the profiles of
 // earlier runs. It returns an error if there are too many scrapers.
-func (s *scrapers) last(key scraperKey, now time.Time) (sequence uint64, received bool, err error) {
+func (s *scrapers) last(key scraperKey) (sequence uint64, received bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, found := s.given[key]; found {
 		return known.sequence, true, nil
 	}
-	maps.DeleteFunc(s.given, func(_ scraperKey, g given) bool { return now.Sub(g.at) >= scraperMemory })
+	maps.DeleteFunc(s.given, func(_ scraperKey, g given) bool { return time.Since(g.at) >= scraperMemory })
 	if len(s.given) >= maxScrapers {
 		return 0, false, fail(http.StatusServiceUnavailable, "the limit of %d scrapers is reached", maxScrapers)
 	}
@@ -60,7 +60,7 @@ func (s *scrapers) last(key scraperKey, now time.Time) (sequence uint64, receive
 }
 
 // remember sets the newest profile that a scraper has received, and the time of its fetch.
-func (s *scrapers) remember(key scraperKey, profiles []*store.Profile, now time.Time) {
+func (s *scrapers) remember(key scraperKey, profiles []*store.Profile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newest := s.given[key].sequence
@@ -70,5 +70,5 @@ func (s *scrapers) remember(key scraperKey, profiles []*store.Profile, now time.
 	if s.given == nil {
 		s.given = map[scraperKey]given{}
 	}
-	s.given[key] = given{newest, now}
+	s.given[key] = given{newest, time.Now()}
 }
