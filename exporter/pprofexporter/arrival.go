@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -39,22 +40,18 @@ func (a *arrivalTimes) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	copied := pprofile.NewProfiles()
 	pd.CopyTo(copied)
 	now := a.now().UnixNano()
-	for _, resource := range copied.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			if scopeLacksTime(scope) {
-				scope.Scope().Attributes().PutInt(arrivalAttribute, now)
-			}
+	for _, scope := range walk.Scopes(copied) {
+		if scopeLacksTime(scope) {
+			scope.Scope().Attributes().PutInt(arrivalAttribute, now)
 		}
 	}
 	return a.Exporter.ConsumeProfiles(ctx, copied)
 }
 
 func lacksTime(pd pprofile.Profiles) bool {
-	for _, resource := range pd.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			if scopeLacksTime(scope) {
-				return true
-			}
+	for _, scope := range walk.Scopes(pd) {
+		if scopeLacksTime(scope) {
+			return true
 		}
 	}
 	return false

@@ -173,11 +173,7 @@ func (t *tracker) subtract(message pprofile.Profiles, ids *identities) {
 
 // keepCounters removes what has no meaning in a message of differences: gauges, and samples with a value below zero.
 func keepCounters(message pprofile.Profiles) {
-	for _, resource := range message.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool { return isGauge(typeOf(message, profile)) })
-		}
-	}
+	walk.RemoveProfiles(message, func(profile pprofile.Profile) bool { return isGauge(typeOf(message, profile)) })
 	for profile := range walk.Profiles(message) {
 		profile.Samples().RemoveIf(func(sample pprofile.Sample) bool {
 			return contains(sample.Values(), func(v int64) bool { return v < 0 })
