@@ -93,7 +93,7 @@ func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exp
 		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
 		exporterhelper.WithTimeout(s.Timeout),
 		exporterhelper.WithRetry(s.Retry),
-		xexporterhelper.WithQueueBatch(s.Queue, e.queueSettings()),
+		xexporterhelper.WithQueueBatch(s.Queue, xexporterhelper.QueueBatchSettings{Encoding: requestEncoding{}, ReferenceCounter: &e.queued}),
 		exporterhelper.WithStart(s.Start),
 		exporterhelper.WithShutdown(s.Shutdown),
 	)

@@ -50,11 +50,6 @@ func (r *request) OnError(err error) xexporterhelper.Request {
 	return r
 }
 
-// queueSettings tell exporterhelper how to keep requests in a queue: encoded on disk, or in memory.
-func (e *Exporter) queueSettings() xexporterhelper.QueueBatchSettings {
-	return xexporterhelper.QueueBatchSettings{Encoding: requestEncoding{}, ReferenceCounter: &e.queued}
-}
-
 // queued has the memory of the requests in a queue in memory. A reservation counts once: the parts of a message that was split share it.
 type queued struct {
 	share memory.Share

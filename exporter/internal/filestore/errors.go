@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// ErrBlocked means that a file cannot be written, whatever the state of the disk: something other than a directory has the name of
+// errBlocked means that a file cannot be written, whatever the state of the disk: something other than a directory has the name of
 // one of its directories, or the file system does not support the name or the size. A retry fails until someone removes the
 // cause.
-var ErrBlocked = errors.New("the path is blocked")
+var errBlocked = errors.New("the path is blocked")
 
 // Class is the kind of an error of [Store.Write].
 type Class int
@@ -27,14 +27,14 @@ const (
 	ClassFull
 	// ClassDenied: the process has no permission to write, or the file system is read-only.
 	ClassDenied
-	// ClassBlocked: see [ErrBlocked].
+	// ClassBlocked: see [errBlocked].
 	ClassBlocked
 )
 
 // ClassOf returns the class of an error of [Store.Write] or [Open].
 func ClassOf(err error) Class {
 	switch {
-	case errors.Is(err, ErrBlocked), isAny(err, syscall.ENAMETOOLONG, syscall.EFBIG, syscall.EILSEQ):
+	case errors.Is(err, errBlocked), isAny(err, syscall.ENAMETOOLONG, syscall.EFBIG, syscall.EILSEQ):
 		return ClassBlocked
 	case isFull(err):
 		return ClassFull

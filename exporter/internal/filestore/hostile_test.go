@@ -74,7 +74,7 @@ func TestLinksInTheWay(t *testing.T) {
 			options, outside := plant(t, test.links)
 			s := newStore(t, options)
 			_, err := s.Write("checkout/cpu/x.pb.gz", []byte("profile"), nil)
-			require.ErrorIs(t, err, ErrBlocked)
+			require.ErrorIs(t, err, errBlocked)
 			assert.Equal(t, ClassBlocked, ClassOf(err))
 			unharmed(t, outside)
 			_, err = s.Write("other/cpu/x.pb.gz", []byte("profile"), nil)
@@ -106,7 +106,7 @@ func TestBothNamesTaken(t *testing.T) {
 	require.NoError(t, os.Remove(below(options.Directory, second.Name)))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.pb.gz"), below(options.Directory, second.Name)))
 	_, err := s.Write("a/b/x.pb.gz", []byte("two"), nil)
-	require.ErrorIs(t, err, ErrBlocked)
+	require.ErrorIs(t, err, errBlocked)
 	unharmed(t, outside)
 }
 
@@ -119,7 +119,7 @@ func TestThingsInTheWay(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(below(options.Directory, "a/b/pipe.pb.gz"), 0o600))
 	for _, name := range []string{"file/cpu/x.pb.gz", "pipe/cpu/x.pb.gz"} {
 		_, err := s.Write(name, []byte("profile"), nil)
-		require.ErrorIs(t, err, ErrBlocked, name)
+		require.ErrorIs(t, err, errBlocked, name)
 	}
 	result, err := s.Write("a/b/pipe.pb.gz", []byte("profile"), nil)
 	require.NoError(t, err, "a pipe must not block the reader")

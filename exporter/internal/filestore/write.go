@@ -45,7 +45,7 @@ func (r Result) Written() bool { return r.Size > 0 }
 // work counts the memory. If that fails, Write returns its error, wrapped. work can be nil.
 func (s *Store) Write(name string, pprof []byte, work *meter.Meter) (Result, error) {
 	if !fs.ValidPath(name) {
-		return Result{}, fmt.Errorf("cannot write %q: %w: not a relative path without dots", name, ErrBlocked)
+		return Result{}, fmt.Errorf("cannot write %q: %w: not a relative path without dots", name, errBlocked)
 	}
 	result, err := s.writeAs(name, pprof, work)
 	if errors.Is(err, errTaken) {
@@ -53,7 +53,7 @@ func (s *Store) Write(name string, pprof []byte, work *meter.Meter) (Result, err
 		result.Renamed = true
 	}
 	if errors.Is(err, errTaken) {
-		err = fmt.Errorf("%w: other files have this name and the name %q", ErrBlocked, result.Name)
+		err = fmt.Errorf("%w: other files have this name and the name %q", errBlocked, result.Name)
 	}
 	if err != nil {
 		return result, fmt.Errorf("cannot write %q: %w", name, err)
@@ -82,7 +82,7 @@ func (s *Store) writeAs(name string, pprof []byte, work *meter.Meter) (Result, e
 	}
 	if err != nil && ClassOf(err) == ClassOther && !result.Written() {
 		if found := blockingPath(d, name); found != "" {
-			err = fmt.Errorf("%w by %q, which is not a directory of this tree: %w", ErrBlocked, found, err)
+			err = fmt.Errorf("%w by %q, which is not a directory of this tree: %w", errBlocked, found, err)
 		}
 	}
 	return result, err
