@@ -79,7 +79,6 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 		return err
 	}
 	v.pages = newPages(v.cfg, v.store, v.budget)
-	v.pages.scrapers.from = v.store.Sequence()
 	server, err := v.cfg.HTTP.ToServer(ctx, host.GetExtensions(), v.settings, v.pages.handler())
 	if err != nil {
 		return fmt.Errorf("cannot create the HTTP server: %w", err)

@@ -24,8 +24,6 @@ const (
 type scrapers struct {
 	mu    sync.Mutex
 	given map[scraperKey]given
-	// from is above the sequences of all profiles of earlier runs. Scrapers do not receive these profiles, since they may have them.
-	from uint64
 }
 
 // scraperKey is a hash of a tenant, a path and all parameters, including the name of the scraper.
@@ -45,7 +43,7 @@ func (v *visit) scraper() (key scraperKey, named bool) {
 }
 
 // last returns the sequence that a scraper received last, and whether it has received any. A new scraper begins after the profiles of
-// earlier runs. It returns an error if there are too many scrapers.
+// earlier runs, which it may have. It returns an error if there are too many scrapers.
 func (s *scrapers) last(key scraperKey) (sequence uint64, received bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +54,7 @@ func (s *scrapers) last(key scraperKey) (sequence uint64, received bool, err err
 	if len(s.given) >= maxScrapers {
 		return 0, false, fail(http.StatusServiceUnavailable, "the limit of %d scrapers is reached", maxScrapers)
 	}
-	return s.from, false, nil
+	return store.FirstSequence, false, nil
 }
 
 // remember sets the newest profile that a scraper has received, and the time of its fetch.

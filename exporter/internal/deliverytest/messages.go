@@ -124,5 +124,3 @@ func Counted(tb testing.TB, telemetry *componenttest.Telemetry, name, key, value
 	}
 	return total
 }
-
-// import "github.com/otelpprof/otelpprof/exporter/internal/deliverytest"

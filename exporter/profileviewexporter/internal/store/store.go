@@ -71,23 +71,16 @@ type Store struct {
 	newest, oldest uint64
 }
 
-// firstSequence is above the sequences of all profiles of earlier runs.
-const firstSequence = 1 << 32
+// FirstSequence is above the sequences of all profiles of earlier runs.
+const FirstSequence = 1 << 32
 
 // New returns a store. It calls evicted for each profile that it evicts.
 func New(limits Limits, evicted func(Reason)) *Store {
 	return &Store{
 		limits: limits, evicted: evicted, now: time.Now,
 		blocks: map[blockKey]*Block{}, series: map[key][]*Profile{}, known: map[identity]struct{}{},
-		newest: firstSequence, oldest: firstSequence,
+		newest: FirstSequence, oldest: FirstSequence,
 	}
-}
-
-// Sequence returns the sequence of the newest profile of this run. Without one, it is above those of all restored profiles.
-func (s *Store) Sequence() uint64 {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.newest
 }
 
 // Held returns the number of profiles and their memory in bytes.
@@ -135,7 +128,7 @@ func (s *Store) remove(p *Profile, reason Reason) {
 		s.series[k] = rest
 	}
 	p.evicted = true
-	s.full = s.full || reason == ReasonMemory && p.Sequence < firstSequence
+	s.full = s.full || reason == ReasonMemory && p.Sequence < FirstSequence
 	delete(s.known, p.identity)
 	s.memory -= p.cost
 	s.profiles--
@@ -148,7 +141,7 @@ func (s *Store) remove(p *Profile, reason Reason) {
 // forget removes a profile from its list, which would keep its samples and its block alive.
 func (s *Store) forget(p *Profile) {
 	bySequence := func(one *Profile, sequence uint64) int { return cmp.Compare(one.Sequence, sequence) }
-	if p.Sequence < firstSequence {
+	if p.Sequence < FirstSequence {
 		at, _ := slices.BinarySearchFunc(s.restored, p.Sequence, func(one *Profile, sequence uint64) int { return -bySequence(one, sequence) })
 		s.restored = slices.Delete(s.restored, at, at+1)
 		return
