@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+package pprofexporter
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+package profileviewexporter
 
 import (
 	"slices"

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver // import "github.com/otelpprof/otelpprof/receiver/pprofreceiver"
+package pprofreceiver
 
 import (
 	"crypto/sha256"
