@@ -39,10 +39,7 @@ type Config struct {
 	_ struct{}
 }
 
-var (
-	_ component.Config    = (*Config)(nil)
-	_ confmap.Unmarshaler = (*Config)(nil)
-)
+var _ confmap.Unmarshaler = (*Config)(nil)
 
 // Unmarshal reads the configuration. It refuses unknown keys.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {

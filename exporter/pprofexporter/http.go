@@ -73,15 +73,24 @@ func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 }
 
 func newSender(cfg *HTTPConfig) (sender, error) {
+	endpoint, err := parseEndpoint(cfg)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := parseAll(cfg.ResourceHeaders)
+	if err != nil {
+		return nil, err
+	}
+	base := baseSender{cfg: cfg, endpoint: endpoint, headers: headers}
 	switch cfg.Format {
 	case FormatPyroscope:
-		return newIngestSender(cfg)
+		return &ingestSender{base}, nil
 	case FormatPyroscopePush:
-		return newSeriesSender(cfg, pushFormat)
+		return &seriesSender{base, pushFormat}, nil
 	case FormatParca:
-		return newSeriesSender(cfg, parcaFormat)
+		return &seriesSender{base, parcaFormat}, nil
 	default:
-		return newRawSender(cfg)
+		return newRawSender(base)
 	}
 }
 

@@ -27,15 +27,6 @@ type baseSender struct {
 	headers  map[string]placeholder.Template
 }
 
-func newBaseSender(cfg *HTTPConfig) (baseSender, error) {
-	endpoint, err := parseEndpoint(cfg)
-	if err != nil {
-		return baseSender{}, err
-	}
-	headers, err := parseAll(cfg.ResourceHeaders)
-	return baseSender{cfg: cfg, endpoint: endpoint, headers: headers}, err
-}
-
 func parseAll(texts map[string]string) (map[string]placeholder.Template, error) {
 	templates := make(map[string]placeholder.Template, len(texts))
 	for key, text := range texts {
@@ -107,16 +98,12 @@ type rawSender struct {
 	query map[string]placeholder.Template
 }
 
-func newRawSender(cfg *HTTPConfig) (*rawSender, error) {
-	base, err := newBaseSender(cfg)
-	if err != nil {
-		return nil, err
-	}
+func newRawSender(base baseSender) (*rawSender, error) {
 	path, err := placeholder.Parse(base.endpoint.Path)
 	if err != nil {
 		return nil, err
 	}
-	query, err := parseAll(cfg.Query)
+	query, err := parseAll(base.cfg.Query)
 	return &rawSender{baseSender: base, path: path, query: query}, err
 }
 

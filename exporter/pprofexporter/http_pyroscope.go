@@ -19,11 +19,6 @@ import (
 // ingestSender sends the same requests to Pyroscope's /ingest as Pyroscope's Go client.
 type ingestSender struct{ baseSender }
 
-func newIngestSender(cfg *HTTPConfig) (*ingestSender, error) {
-	base, err := newBaseSender(cfg)
-	return &ingestSender{baseSender: base}, err
-}
-
 func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
 	compressed, err := s.gzip(batch, payload)
 	if err != nil {

@@ -54,11 +54,6 @@ var parcaFormat = seriesFormat{
 	end:       rawEnd,
 }
 
-func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error) {
-	base, err := newBaseSender(cfg)
-	return &seriesSender{base, format}, err
-}
-
 func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
 	compressed, err := s.gzip(batch, payload)
 	if err != nil {

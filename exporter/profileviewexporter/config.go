@@ -55,10 +55,7 @@ type Config struct {
 	_ struct{}
 }
 
-var (
-	_ component.Config    = (*Config)(nil)
-	_ confmap.Unmarshaler = (*Config)(nil)
-)
+var _ confmap.Unmarshaler = (*Config)(nil)
 
 func createDefaultConfig() component.Config {
 	http := confighttp.NewDefaultServerConfig()

@@ -91,7 +91,7 @@ type payload struct {
 func consumerError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return newRefusal(aborted, "the client canceled the request before the answer: %w", err)
+		return canceled(err)
 	case errors.Is(err, memory.ErrExhausted):
 		return newRefusal(outOfMemory, "%w", err)
 	case joinederrors.IsPermanent(err) && isAny(err, memory.ErrTooLarge, inflate.ErrTooLarge):

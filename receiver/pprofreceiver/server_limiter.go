@@ -53,7 +53,7 @@ func (l *requestLimiter) acquire(ctx context.Context, tenant string) (release fu
 	if !acquire(waiting, l.all) {
 		releaseTenant()
 		if ctx.Err() != nil {
-			return nil, canceled(ctx)
+			return nil, canceled(ctx.Err())
 		}
 		return nil, newRefusal(busy, "%d requests are being processed (max_concurrent_requests), and none finished within %s", l.total, l.wait)
 	}
@@ -72,7 +72,7 @@ func (l *requestLimiter) acquireTenant(ctx, waiting context.Context, tenant stri
 	if !acquire(waiting, own.Weighted) {
 		l.removeRequest(tenant, own)
 		if ctx.Err() != nil {
-			return nil, canceled(ctx)
+			return nil, canceled(ctx.Err())
 		}
 		return nil, newRefusal(tenantBusy, "%d requests of this tenant are being processed (max_concurrent_requests_per_tenant), and none finished within %s",
 			l.perTenant, l.wait)
@@ -110,8 +110,8 @@ func acquire(ctx context.Context, s *semaphore.Weighted) bool {
 }
 
 // canceled returns the error for a request whose client stopped waiting.
-func canceled(ctx context.Context) error {
-	return newRefusal(aborted, "the client canceled the request before the answer: %w", ctx.Err())
+func canceled(err error) error {
+	return newRefusal(aborted, "the client canceled the request before the answer: %w", err)
 }
 
 // tenantHeader is the header that names the tenant in requests to Pyroscope and Loki.
