@@ -86,10 +86,10 @@ func capture(t *testing.T, name string) plog.Logs {
 }
 
 // addOther adds a log record that is no profiling record, in its own scope.
-func addOther(logs plog.Logs, body string) {
+func addOther(logs plog.Logs) {
 	scope := logs.ResourceLogs().At(0).ScopeLogs().AppendEmpty()
 	scope.Scope().SetName("com.acme.Shop")
-	scope.LogRecords().AppendEmpty().Body().SetStr(body)
+	scope.LogRecords().AppendEmpty().Body().SetStr("ordinary")
 }
 
 const python = "splunk-otel-python/cpu-continuous.pb"
@@ -97,7 +97,7 @@ const python = "splunk-otel-python/cpu-continuous.pb"
 func TestMixedLogsAreSplitBetweenThePipelines(t *testing.T) {
 	r := run(t, createDefaultConfig().(*Config))
 	logs := capture(t, python)
-	addOther(logs, "ordinary")
+	addOther(logs)
 	r.send(t, logs)
 
 	require.Len(t, r.profiles.AllProfiles(), 1)
@@ -116,7 +116,7 @@ func TestNoEmptyMessages(t *testing.T) {
 
 	ordinary := plog.NewLogs()
 	ordinary.ResourceLogs().AppendEmpty()
-	addOther(ordinary, "ordinary")
+	addOther(ordinary)
 	r.send(t, ordinary)
 	assert.Len(t, r.profiles.AllProfiles(), 1, "no profiling records")
 	assert.Len(t, r.logs.AllLogs(), 1)
@@ -151,7 +151,7 @@ func TestErrorsOfTheNextConsumer(t *testing.T) {
 		toLogs := must.Get(NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), next))(t)
 		ordinary := plog.NewLogs()
 		ordinary.ResourceLogs().AppendEmpty()
-		addOther(ordinary, "ordinary")
+		addOther(ordinary)
 		assert.Equal(t, failure, toLogs.ConsumeLogs(t.Context(), ordinary))
 	}
 }
@@ -176,7 +176,7 @@ func TestOptionsReachTheTranslation(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	r := run(t, createDefaultConfig().(*Config))
 	logs := capture(t, "splunk-otel-js/v1.2.0-text-mixed-grpc.pb")
-	addOther(logs, "ordinary")
+	addOther(logs)
 	r.send(t, logs)
 	r.send(t, capture(t, python))
 	point := func(value int64, attributes ...attribute.KeyValue) metricdata.DataPoint[int64] {

@@ -115,12 +115,12 @@ func (r *running) post(tb testing.TB, target string, body []byte, headers ...str
 	return r.do(tb, http.MethodPost, target, bytes.NewReader(body), headers...)
 }
 
-// postLater posts in the background.
-func (r *running) postLater(t *testing.T, target string, body []byte, headers ...string) <-chan reply {
+// postLater posts a pprof in the background.
+func (r *running) postLater(t *testing.T, body []byte, headers ...string) <-chan reply {
 	t.Helper()
 	got := make(chan reply, 1)
 	go func() {
-		answer, err := r.send(t.Context(), http.MethodPost, target, bytes.NewReader(body), headers...)
+		answer, err := r.send(t.Context(), http.MethodPost, "/v1/pprof", bytes.NewReader(body), headers...)
 		assert.NoError(t, err)
 		got <- answer
 	}()

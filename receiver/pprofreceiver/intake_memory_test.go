@@ -224,11 +224,11 @@ func TestWaitingAtShutdown(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	r := runWaiting(t, time.Minute, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = 1 })
 	entered, release := r.holdRequests("/v1/pprof")
-	first := r.postLater(t, "/v1/pprof", body)
+	first := r.postLater(t, body)
 	<-entered
 	budget := r.receiver.intake.budget
 	one := used(budget)
-	second := r.postLater(t, "/v1/pprof", body)
+	second := r.postLater(t, body)
 	require.Eventually(t, func() bool {
 		return used(budget) > one && budget.Arriving() == 0
 	}, time.Minute, time.Millisecond, "it is complete, and waits to be processed")

@@ -57,7 +57,7 @@ func TestShutdownCancelsNothing(t *testing.T) {
 			return nil
 		}
 	}
-	later := r.postLater(t, "/v1/pprof", plain(t, cpuProfile(1)))
+	later := r.postLater(t, plain(t, cpuProfile(1)))
 	<-entered
 	require.NoError(t, r.receiver.Shutdown(context.WithoutCancel(t.Context())))
 	assert.Len(t, r.sink.all(), 1)

@@ -25,7 +25,7 @@ func TestBusy(t *testing.T) {
 	})
 	entered, release := r.holdRequests("/v1/pprof")
 	body := plain(t, cpuProfile(1))
-	first := r.postLater(t, "/v1/pprof", body)
+	first := r.postLater(t, body)
 	<-entered
 
 	got := r.post(t, "/v1/pprof", body)
@@ -43,7 +43,7 @@ func TestWaitForLimit(t *testing.T) {
 	r := runWaiting(t, time.Minute, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = 1 })
 	entered, release := r.holdRequests("/v1/pprof")
 	body := plain(t, cpuProfile(1))
-	first, second := r.postLater(t, "/v1/pprof", body), r.postLater(t, "/v1/pprof", body)
+	first, second := r.postLater(t, body), r.postLater(t, body)
 	<-entered
 	close(release)
 	assert.Equal(t, http.StatusNoContent, (<-first).status)
@@ -76,7 +76,7 @@ func TestWaitingRequestsDoNotCount(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	var requests []<-chan reply
 	for range 10 {
-		requests = append(requests, r.postLater(t, "/v1/pprof", body))
+		requests = append(requests, r.postLater(t, body))
 		<-entered
 	}
 	close(release)
@@ -117,7 +117,7 @@ func TestGreedyTenant(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	var greedy []<-chan reply
 	for range 2 {
-		greedy = append(greedy, r.postLater(t, "/v1/pprof", body, tenantHeader, "greedy"))
+		greedy = append(greedy, r.postLater(t, body, tenantHeader, "greedy"))
 		<-entered
 	}
 	for range 5 {

@@ -186,7 +186,7 @@ func TestMetrics(t *testing.T) {
 	r := run(t, pipelines{profiles: profiles}, nil)
 	send := func(want int, name string) {
 		body := must.Get(os.ReadFile(profiletest.Testdata(t, "splunk", name)))(t)
-		status, text := r.post(t, "/v1/logs", protobuf, body)
+		status, text := r.post(t, body)
 		require.Equal(t, want, status, text)
 	}
 	send(200, "splunk-otel-python/cpu-continuous.pb")
@@ -250,7 +250,7 @@ func TestEmptyRecords(t *testing.T) {
 	sink := new(consumertest.ProfilesSink)
 	r := run(t, pipelines{profiles: sink}, map[string]any{"keep_empty_stacks": false})
 	body := must.Get(os.ReadFile(profiletest.Testdata(t, "splunk", "splunk-otel-java", "text-v1.22-cpu-noframe.pb")))(t)
-	status, _ := r.post(t, "/v1/logs", protobuf, body)
+	status, _ := r.post(t, body)
 	assert.Equal(t, 200, status)
 	assert.Empty(t, sink.AllProfiles())
 	metrictest.AssertPoints(t, r.telemetry, "otelcol_receiver_splunk_log_profile_empty_records", point(1))

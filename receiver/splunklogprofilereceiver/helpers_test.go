@@ -103,11 +103,11 @@ func (r *running) dial(t *testing.T) *grpc.ClientConn {
 	return connection
 }
 
-// post sends a message to the receiver's HTTP server.
-func (r *running) post(t *testing.T, path, contentType string, body []byte, headers ...string) (status int, text string) {
+// post sends logs in protobuf to the receiver's HTTP server.
+func (r *running) post(t *testing.T, body []byte, headers ...string) (status int, text string) {
 	t.Helper()
-	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.http+path, bytes.NewReader(body)))(t)
-	request.Header.Set("Content-Type", contentType)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.http+"/v1/logs", bytes.NewReader(body)))(t)
+	request.Header.Set("Content-Type", "application/x-protobuf")
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
@@ -118,13 +118,11 @@ func (r *running) post(t *testing.T, path, contentType string, body []byte, head
 	return response.StatusCode, string(answer)
 }
 
-const protobuf = "application/x-protobuf"
-
 // postLogs sends logs like an agent.
 func (r *running) postLogs(t *testing.T, logs plog.Logs) (status int, text string) {
 	t.Helper()
 	body := must.Get((&plog.ProtoMarshaler{}).MarshalLogs(logs))(t)
-	return r.post(t, "/v1/logs", protobuf, body)
+	return r.post(t, body)
 }
 
 // captures returns the paths of the requests in testdata/splunk.

@@ -38,7 +38,7 @@ func TestEveryCapture(t *testing.T) {
 		body, err := os.ReadFile(path)
 		require.NoError(t, err)
 
-		status, text := r.post(t, "/v1/logs", protobuf, body, "Extra-Content-Type", "otel-profiling-stacktraces")
+		status, text := r.post(t, body, "Extra-Content-Type", "otel-profiling-stacktraces")
 		assert.Equal(t, 200, status, "%s: %s", filepath.Base(path), text)
 		request := plogotlp.NewExportRequest()
 		require.NoError(t, request.UnmarshalProto(body))
@@ -147,7 +147,7 @@ func TestMetadataGoesOn(t *testing.T) {
 	sink := new(contextSink)
 	r := run(t, pipelines{profiles: sink}, map[string]any{"protocols": map[string]any{"http": map[string]any{"include_metadata": true}}})
 	body := must.Get((&plog.ProtoMarshaler{}).MarshalLogs(pythonLogs(t)))(t)
-	status, text := r.post(t, "/v1/logs", protobuf, body, "X-Scope-OrgID", "team-a")
+	status, text := r.post(t, body, "X-Scope-OrgID", "team-a")
 	require.Equal(t, 200, status, text)
 	assert.Equal(t, []string{"team-a"}, sink.tenants)
 }
