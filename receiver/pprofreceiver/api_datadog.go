@@ -14,13 +14,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-const (
-	attributeContainerID = "container.id"
-
-	fieldEvent = "event"
-	// datadogOtherParts is the number of parts that an upload can have in addition to its profiles.
-	datadogOtherParts = 32
-)
+// datadogOtherParts is the number of parts that an upload can have in addition to its profiles.
+const datadogOtherParts = 32
 
 // datadogNames maps tags to the attributes of the semantic conventions.
 var datadogNames = map[string]string{
@@ -74,7 +69,7 @@ func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u u
 	hasEvent := false
 	err = s.readForm(m, body, boundary, s.intake.limits.Payloads+datadogOtherParts, func(part formPart) (err error) {
 		switch name := attachmentName(part); {
-		case part.name == fieldEvent:
+		case part.name == "event":
 			hasEvent = true
 			if len(part.content) <= maxEventBytes {
 				size := int64(len(part.content))
@@ -151,7 +146,7 @@ func setFromAgent(source *pprof.Source, header http.Header) (err error) {
 			return err
 		}
 	}
-	if tags, err = appendLabel(tags, attributeContainerID, header.Get("Datadog-Container-ID")); err != nil {
+	if tags, err = appendLabel(tags, "container.id", header.Get("Datadog-Container-ID")); err != nil {
 		return err
 	}
 	setFromLabels(source, tags, agentNames)

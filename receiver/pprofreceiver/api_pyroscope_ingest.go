@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	attributeSpy = "pyroscope_spy"
-
 	fieldProfile     = "profile"
 	fieldPrevious    = "prev_profile"
 	fieldSampleTypes = "sample_type_config"
@@ -66,7 +64,7 @@ func setFromIngestQuery(source *pprof.Source, query url.Values) (app string, err
 		if err := checkLabel("spyName", spy); err != nil {
 			return "", err
 		}
-		source.Resource.PutStr(attributeSpy, validText(spy))
+		source.Resource.PutStr("pyroscope_spy", validText(spy))
 	}
 	source.Resource.PutStr(attributeServiceName, app)
 	setFromLabels(source, labels, pyroscopeNames)

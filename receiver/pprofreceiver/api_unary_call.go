@@ -173,14 +173,11 @@ func failUnknown(w http.ResponseWriter, r *http.Request, f failure) {
 	failText(w, r, f)
 }
 
-// labelJob is the label with which Prometheus and related systems identify a service.
-const labelJob = "job"
-
 // describeParca sets the resource from labels. Without a label for the service name, it uses the label job, as
 // OpenTelemetry does for Prometheus.
 func describeParca(source *pprof.Source, labels []label) {
 	for _, l := range labels {
-		if l.name == labelJob && l.value != "" {
+		if l.name == "job" && l.value != "" {
 			source.Resource.PutStr(attributeServiceName, l.value)
 		}
 	}

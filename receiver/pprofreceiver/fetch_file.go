@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	attributeFilePath = "file.path"
-
 	// saveEvery is the number of files after which the state is saved within a round.
 	saveEvery = 100
 	// maxMoveNames limits the search for an unused name.
@@ -149,7 +147,7 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	}
 	source := f.in.newSource()
 	if f.cfg.IncludeFilePath {
-		source.Resource.PutStr(attributeFilePath, validText(path))
+		source.Resource.PutStr("file.path", validText(path))
 	}
 	m.leave = func() {
 		m.leave = nil

@@ -19,11 +19,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-const (
-	attributeServerAddress = "server.address"
-	attributeServerPort    = "server.port"
-)
-
 // scrape fetches profiles over HTTP: those of the section scrape, several from several targets, or the one of the section remote.
 type scrape struct {
 	*collector
@@ -150,9 +145,9 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker, answer
 // source returns what is known of the profiles of a target. Its labels override its address.
 func (s *scrape) source(j *job) pprof.Source {
 	source := s.in.newSource()
-	source.Resource.PutStr(attributeServerAddress, validText(j.url.Hostname()))
+	source.Resource.PutStr("server.address", validText(j.url.Hostname()))
 	if port, err := strconv.ParseInt(j.url.Port(), 10, 32); err == nil {
-		source.Resource.PutInt(attributeServerPort, port)
+		source.Resource.PutInt("server.port", port)
 	}
 	for name, value := range j.labels {
 		source.Resource.PutStr(validText(name), validText(value))

@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 
+	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/lifecycletest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
@@ -53,7 +54,7 @@ func TestShutdownCancelsNothing(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(shutdownGrace + 200*time.Millisecond):
+		case <-time.After(connections.ShutdownGrace + 200*time.Millisecond):
 			return nil
 		}
 	}

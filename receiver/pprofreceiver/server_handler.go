@@ -24,9 +24,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// shutdownGrace is how long requests can still wait to be processed after the shutdown begins, as long as they can still arrive.
-const shutdownGrace = connections.ShutdownGrace
-
 // readingGrace is how long the payloads of a request can still be read after the shutdown begins.
 const readingGrace = 3 * time.Second
 
@@ -140,11 +137,11 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return body, m, nil
 }
 
-// acquire waits until a request can be processed. When the server shuts down, it waits for shutdownGrace at most.
+// acquire waits until a request can be processed. When the server shuts down, it waits as long as requests can still arrive.
 func (s *server) acquire(ctx context.Context, r *http.Request) (release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer s.endOnShutdown(shutdownGrace, cancel)()
+	defer s.endOnShutdown(connections.ShutdownGrace, cancel)()
 	return s.limiter.acquire(ctx, tenantOf(s.cfg.TenantFrom, r))
 }
 

@@ -65,7 +65,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown stops listening and waits for the requests in progress. Requests that are still arriving have shutdownGrace to
+// Shutdown stops listening and waits for the requests in progress. Requests that are still arriving have [connections.ShutdownGrace] to
 // arrive. When ctx ends, all connections are closed.
 func (s *server) Shutdown(ctx context.Context) error {
 	s.stop()
