@@ -13,10 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 )
 
-// pushPath is the path of requests with the message push.v1.PushRequest of Pyroscope.
-const pushPath = "/push.v1.PusherService/Push"
-
-// appendPushSeries appends one series of a PushRequest, with one profile. A request has no other fields, so a request is the
+// appendPushSeries appends one series of Pyroscope's message push.v1.PushRequest, with one profile. A request has no other fields, so a request is the
 // concatenation of its series.
 func appendPushSeries(dst, labels, profile []byte, id [16]byte) []byte {
 	sample := fieldBytes(len(profile)) + fieldBytes(uuidBytes)
@@ -62,9 +59,7 @@ func uuid(id [16]byte) string {
 	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]
 }
 
-// writeRawPath is the path of requests with Parca's message WriteRawRequest as JSON. Parca accepts it over HTTP as well as over gRPC.
-const writeRawPath = "/api/profiles/writeraw"
-
+// The parts of Parca's message WriteRawRequest as JSON.
 const (
 	rawBegin     = `{"series":[`
 	rawLabels    = `{"labels":{"labels":`
@@ -95,14 +90,6 @@ func rawSeriesBytes(labels, pprof []byte) int {
 
 // labelsAsJSON returns the labels as a JSON array of objects with name and value.
 func labelsAsJSON(list []series.Label) []byte {
-	type label struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	}
-	pairs := make([]label, 0, len(list))
-	for _, l := range list {
-		pairs = append(pairs, label(l))
-	}
-	text, _ := json.Marshal(pairs) // strings cannot fail
+	text, _ := json.Marshal(list) // strings cannot fail
 	return text
 }

@@ -35,7 +35,7 @@ type seriesFormat struct {
 }
 
 var pushFormat = seriesFormat{
-	path:      pushPath,
+	path:      "/push.v1.PusherService/Push",
 	header:    http.Header{"Content-Type": {"application/proto"}, "Connect-Protocol-Version": {"1"}},
 	labelName: series.Name,
 	encode:    labelsAsPairs,
@@ -44,7 +44,7 @@ var pushFormat = seriesFormat{
 }
 
 var parcaFormat = seriesFormat{
-	path:      writeRawPath,
+	path:      "/api/profiles/writeraw", // Parca accepts it over HTTP as well as over gRPC.
 	header:    http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}},
 	labelName: series.PrometheusName,
 	names:     map[string]string{"goroutines": "goroutine"}, // the name that Parca's own scraper uses

@@ -31,7 +31,10 @@ const (
 )
 
 // Label is a name and a value.
-type Label struct{ Name, Value string }
+type Label struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
 // Compare compares the names of labels.
 func (l Label) Compare(other Label) int { return strings.Compare(l.Name, other.Name) }
