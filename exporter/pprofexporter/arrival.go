@@ -66,9 +66,10 @@ func scopeLacksTime(scope pprofile.ScopeProfiles) bool {
 	return false
 }
 
-// timeOf returns the time of a payload. If the payload has none, it returns the time of arrival, or 0 if that was not added.
-func timeOf(payload *pprof.Payload) pcommon.Timestamp {
-	if payload.Time != 0 {
+// timeOf returns the time of a payload for the name of its file. If the payload has none, that is the time of arrival, or 0 if that was not
+// added.
+func (d *fileDestination) timeOf(payload *pprof.Payload) pcommon.Timestamp {
+	if payload.Time != 0 || !d.arrival {
 		return payload.Time
 	}
 	at, found := payload.Scope.Attributes().Get(arrivalAttribute)

@@ -9,7 +9,6 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
@@ -128,12 +127,4 @@ func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, pat
 	d.telemetry.failed(ctx, reason)
 	d.health.failed(err, reason == failedDenied)
 	return err
-}
-
-// timeOf returns the time for the name of a file.
-func (d *fileDestination) timeOf(payload *pprof.Payload) pcommon.Timestamp {
-	if d.arrival {
-		return timeOf(payload)
-	}
-	return payload.Time
 }
