@@ -46,7 +46,7 @@ const (
 type retention struct {
 	store *Store
 	// oldest has the next files to remove, in this order. No other file is older than minTime.
-	oldest  []entry
+	oldest  []File
 	minTime time.Time
 	// epoch and walked are the epoch and the time of the last walk.
 	epoch  int
@@ -55,12 +55,6 @@ type retention struct {
 	nextWalk, nextFollow time.Time
 	// failed reports whether a removal has failed since the last walk.
 	failed bool
-}
-
-type entry struct {
-	name string
-	time time.Time
-	size int64
 }
 
 func (r *retention) hasLimits() bool {
@@ -135,7 +129,7 @@ func (r *retention) due() (Reason, bool) {
 	options := r.store.options
 	first := r.minTime
 	if len(r.oldest) > 0 {
-		first = r.oldest[0].time
+		first = r.oldest[0].Time
 	}
 	if options.MaxAge > 0 && time.Since(first) > options.MaxAge {
 		return ReasonAge, true
@@ -148,24 +142,24 @@ func (r *retention) due() (Reason, bool) {
 }
 
 // removeLocked removes one file, and its parent directories that are then empty.
-func (r *retention) removeLocked(d directory, e entry, reason Reason) {
-	info, err := d.Lstat(e.name)
+func (r *retention) removeLocked(d directory, f File, reason Reason) {
+	info, err := d.Lstat(f.Name)
 	if err == nil {
-		if !info.Mode().IsRegular() || info.Size() != e.size || !info.ModTime().Equal(e.time) {
+		if !info.Mode().IsRegular() || info.Size() != f.Size || !info.ModTime().Equal(f.Time) {
 			return // the file has changed: the next walk decides
 		}
-		err = d.Remove(e.name)
+		err = d.Remove(f.Name)
 	}
 	switch {
 	case err == nil:
-		r.uncountLocked(d, e)
-		r.store.options.OnRemove(reason, e.size)
+		r.uncountLocked(d, f)
+		r.store.options.OnRemove(reason, f.Size)
 	case isAbsent(err):
-		r.uncountLocked(d, e)
+		r.uncountLocked(d, f)
 	case errors.Is(err, fs.ErrClosed): // The directory was replaced meanwhile: the next walk decides.
 	case !r.failed: // The next walk finds it again. Meanwhile the files after it are removed.
-		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", e.name, reason, err))
-		r.failed, r.minTime = true, e.time
+		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", f.Name, reason, err))
+		r.failed, r.minTime = true, f.Time
 		if next := time.Now().Add(errorPause); r.nextWalk.Before(next) {
 			r.nextWalk = next
 		}
@@ -173,8 +167,8 @@ func (r *retention) removeLocked(d directory, e entry, reason Reason) {
 }
 
 // uncountLocked subtracts a removed file from the usage, and its parent directories, which it removes if they are empty.
-func (r *retention) uncountLocked(d directory, e entry) {
-	r.store.usage.removed(onDisk(e.size, r.store.parents.removeEmptyLocked(d, path.Dir(e.name))))
+func (r *retention) uncountLocked(d directory, f File) {
+	r.store.usage.removed(onDisk(f.Size, r.store.parents.removeEmptyLocked(d, path.Dir(f.Name))))
 }
 
 // openRoot opens the directory. It tries again if the store has just replaced the directory, because someone had removed it.
@@ -209,18 +203,18 @@ func (r *retention) walk(ctx context.Context, removeStale bool) {
 		wanted: func(name string) bool {
 			return r.store.isStale(path.Base(name)) || r.hasLimits() && r.store.options.Owns(name)
 		},
-		visit: func(name string, info fs.FileInfo) {
-			if r.store.isStale(path.Base(name)) {
-				stale = append(stale, name)
+		visit: func(f File) {
+			if r.store.isStale(path.Base(f.Name)) {
+				stale = append(stale, f.Name)
 				return
 			}
-			if !usage.isFresh(name) {
-				parent := path.Dir(name)
+			if !usage.isFresh(f.Name) {
+				parent := path.Dir(f.Name)
 				files++
-				bytes += onDisk(info.Size(), directoriesBetween(last, parent))
+				bytes += onDisk(f.Size, directoriesBetween(last, parent))
 				last = parent
 			}
-			r.remember(entry{name: name, time: info.ModTime(), size: info.Size()})
+			r.remember(f)
 		},
 		onError: r.store.options.OnError,
 	}
@@ -233,20 +227,20 @@ func (r *retention) walk(ctx context.Context, removeStale bool) {
 	}
 }
 
-func (r *retention) remember(e entry) {
-	if r.oldest = append(r.oldest, e); len(r.oldest) == 2*maxOldest {
+func (r *retention) remember(f File) {
+	if r.oldest = append(r.oldest, f); len(r.oldest) == 2*maxOldest {
 		r.trim()
 	}
 }
 
 // trim sorts the files and keeps the oldest maxOldest of them.
 func (r *retention) trim() {
-	slices.SortFunc(r.oldest, func(a, b entry) int {
-		return cmp.Or(a.time.Compare(b.time), strings.Compare(a.name, b.name))
+	slices.SortFunc(r.oldest, func(a, b File) int {
+		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name))
 	})
 	if len(r.oldest) > maxOldest {
 		// An earlier trim may have dropped files that are older than those of this one.
-		if first := r.oldest[maxOldest].time; first.Before(r.minTime) {
+		if first := r.oldest[maxOldest].Time; first.Before(r.minTime) {
 			r.minTime = first
 		}
 		r.oldest = r.oldest[:maxOldest:maxOldest]

@@ -6,7 +6,6 @@ package filestore
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -352,9 +351,9 @@ func TestCountDuringWalk(t *testing.T) {
 // However many files there are, a walk remembers the oldest files and the minimum time of the others.
 func TestRememberTheOldest(t *testing.T) {
 	now := time.Now()
-	all := make([]entry, 4*maxOldest+17)
+	all := make([]File, 4*maxOldest+17)
 	for i := range all {
-		all[i] = entry{name: strconv.Itoa(i), time: now.Add(time.Duration(rand.IntN(1_000_000)) * time.Millisecond)}
+		all[i] = File{Name: strconv.Itoa(i), Time: now.Add(time.Duration(rand.IntN(1_000_000)) * time.Millisecond)}
 	}
 	retention := &retention{minTime: now.Add(time.Hour)}
 	for _, e := range all {
@@ -362,9 +361,9 @@ func TestRememberTheOldest(t *testing.T) {
 		require.LessOrEqual(t, len(retention.oldest), 2*maxOldest)
 	}
 	retention.trim()
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b File) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })
 	assert.Equal(t, all[:maxOldest], retention.oldest)
-	assert.Equal(t, all[maxOldest].time, retention.minTime)
+	assert.Equal(t, all[maxOldest].Time, retention.minTime)
 }
 
 // Writers that create directories do not slow down the removal: otherwise the files would grow above each limit.
@@ -423,7 +422,7 @@ func TestDirectoriesRemovedDuringWalk(t *testing.T) {
 	visited := 0
 	w := walker{
 		wanted: func(string) bool { return true },
-		visit: func(string, fs.FileInfo) {
+		visit: func(File) {
 			visited++
 			require.NoError(t, os.RemoveAll(below(options.Directory, "a")))
 		},

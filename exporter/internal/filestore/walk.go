@@ -23,8 +23,8 @@ const walkBatch = 512
 type walker struct {
 	// wanted returns whether to visit the file with this path.
 	wanted func(name string) bool
-	// visit is called for each wanted file. name is relative to the root of the walk.
-	visit func(name string, info fs.FileInfo)
+	// visit is called for each wanted file. Its name is relative to the root of the walk.
+	visit func(File)
 	// onError is called for each error. The walk continues.
 	onError func(error)
 }
@@ -69,7 +69,7 @@ func (w walker) enter(ctx context.Context, root *os.Root, name string, entry fs.
 		if err != nil {
 			w.failed("read the attributes of", name, err)
 		} else if info.Mode().IsRegular() {
-			w.visit(name, info)
+			w.visit(File{Name: name, Time: info.ModTime(), Size: info.Size()})
 		}
 	}
 }
@@ -98,10 +98,8 @@ func (s *Store) Newest(ctx context.Context) ([]File, error) {
 	defer root.Close()
 	var files []File
 	w := walker{
-		wanted: s.options.Owns,
-		visit: func(name string, info fs.FileInfo) {
-			files = append(files, File{Name: name, Time: info.ModTime(), Size: info.Size()})
-		},
+		wanted:  s.options.Owns,
+		visit:   func(f File) { files = append(files, f) },
 		onError: s.options.OnError,
 	}
 	if err := w.walk(ctx, root, "", s.options.Depth); err != nil {
