@@ -30,18 +30,18 @@ func newHealth(host component.Host, logger *zap.Logger) *health {
 
 // ok reports that a write succeeded.
 func (h *health) ok() {
-	if h.change(componentstatus.StatusOK, componentstatus.NewEvent(componentstatus.StatusOK)) {
+	if h.change(componentstatus.NewEvent(componentstatus.StatusOK)) {
 		h.logger.Info("Profiles can be written again.")
 	}
 }
 
 // failed reports that a write failed. permanent means that only an operator can fix the cause.
 func (h *health) failed(err error, permanent bool) {
-	status, event := componentstatus.StatusRecoverableError, componentstatus.NewRecoverableErrorEvent(err)
+	event := componentstatus.NewRecoverableErrorEvent(err)
 	if permanent {
-		status, event = componentstatus.StatusPermanentError, componentstatus.NewPermanentErrorEvent(err)
+		event = componentstatus.NewPermanentErrorEvent(err)
 	}
-	if h.change(status, event) {
+	if h.change(event) {
 		h.logger.Error("Profiles cannot be written. The exporter retries as retry_on_failure configures.", zap.Error(err))
 	}
 }
@@ -54,7 +54,7 @@ func (h *health) rejected(err error) {
 		h.ok() // the backend can accept the next request
 		return
 	}
-	h.change(componentstatus.StatusRecoverableError, componentstatus.NewRecoverableErrorEvent(err))
+	h.change(componentstatus.NewRecoverableErrorEvent(err))
 }
 
 // refusesAll has the status codes that do not depend on the profiles of a request.
@@ -63,15 +63,15 @@ var refusesAll = map[int]bool{
 }
 
 // change sets the status. It returns whether the status is a different one now.
-func (h *health) change(status componentstatus.Status, event *componentstatus.Event) bool {
+func (h *health) change(event *componentstatus.Event) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.status == status {
+	if h.status == event.Status() {
 		return false
 	}
-	h.status = status
+	h.status = event.Status()
 	if !h.final {
-		h.final = status == componentstatus.StatusPermanentError
+		h.final = h.status == componentstatus.StatusPermanentError
 		componentstatus.ReportStatus(h.host, event)
 	}
 	return true
