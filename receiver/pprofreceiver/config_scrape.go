@@ -93,7 +93,7 @@ type ScrapedProfile struct {
 }
 
 // knownProfiles are the profiles of net/http/pprof.
-var knownProfiles = append(slices.Clone(selfProfiles), "threadcreate")
+var knownProfiles = append(slices.Clone(selfProfiles), profileThreads)
 
 var (
 	_ confmap.Validator   = (*ScrapeConfig)(nil)
