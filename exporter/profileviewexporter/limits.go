@@ -82,12 +82,6 @@ func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error
 
 // acquire waits until the request may work.
 func (p *pages) acquire(ctx context.Context) error {
-	// A select among ready cases is random: without a wait, it could refuse a request although a place is free.
-	select {
-	case p.working <- struct{}{}:
-		return nil
-	default:
-	}
 	timer := time.NewTimer(p.wait)
 	defer timer.Stop()
 	select {

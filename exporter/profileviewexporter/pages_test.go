@@ -24,17 +24,17 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 )
 
-// Without a wait, a request is refused only if no place is free.
-func TestAcquireWithoutWaiting(t *testing.T) {
-	d := newHolding(t, 1<<20)
-	d.pages.wait = 0
-	for range 100 {
-		require.NoError(t, d.pages.acquire(t.Context()), "both places are free")
-		require.NoError(t, d.pages.acquire(t.Context()), "one place is free")
-		require.ErrorContains(t, d.pages.acquire(t.Context()), "the limit of 2 concurrent requests is reached")
-		<-d.pages.working
-		<-d.pages.working
-	}
+// A request waits only if no place is free.
+func TestAcquire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newHolding(t, 1<<20).pages
+		begin := time.Now()
+		require.NoError(t, p.acquire(t.Context()), "both places are free")
+		require.NoError(t, p.acquire(t.Context()), "one place is free")
+		require.Zero(t, time.Since(begin))
+		require.ErrorContains(t, p.acquire(t.Context()), "the limit of 2 concurrent requests is reached")
+		assert.Equal(t, concurrencyWait, time.Since(begin))
+	})
 }
 
 // A shutdown ends the contexts of requests before it closes their connections. The client must not take that for an empty answer.

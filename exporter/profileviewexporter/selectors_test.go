@@ -141,7 +141,7 @@ func TestExpensiveExpressions(t *testing.T) {
 // A request reserves the memory of its expressions before it selects profiles, and counts towards max_concurrent_requests.
 func TestExpressionsAreReserved(t *testing.T) {
 	d := newHolding(t, 1<<20)
-	d.pages.wait = 0
+	d.pages.wait = 100 * time.Millisecond
 	d.holdHostile(t, hostile(10, 10, 10, 10, 0, 1), "a")
 	const expressionBytes = 256 << 10
 	query := `{a=~"x",b!~"a",c=~"x"}`
