@@ -68,7 +68,7 @@ const maxDuration = 24 * time.Hour
 // work, [ErrTooLarge], [ErrFull], or that of an invalid pprof.
 func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 	u.identify()
-	now := s.now()
+	now := time.Now()
 	if age := now.Sub(u.Arrived); u.restored() && age > 0 {
 		if s.limits.Age > 0 && age > s.limits.Age {
 			return nil, nil

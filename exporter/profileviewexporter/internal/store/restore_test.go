@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -115,21 +116,22 @@ func TestRestoreFullSeries(t *testing.T) {
 
 // Restored profiles expire before those of this run, and leave nothing.
 func TestRestoredExpire(t *testing.T) {
-	s := New(Limits{Memory: 1 << 30, Age: 2 * time.Hour, PerSeries: 1000}, func(Reason) {})
-	for number := 10; number > 0; number-- {
-		add(t, s, earlier(number))
-	}
-	add(t, s, numbered(11))
-	now := time.Now().Add(time.Hour + 5*time.Minute)
-	s.now = func() time.Time { return now }
-	s.Expire()
-	assert.Equal(t, []int{6, 7, 8, 9, 10, 11}, numbersOf(s, 0))
-	now = now.Add(time.Hour)
-	s.Expire()
-	profiles, memory := s.Held()
-	assert.Zero(t, profiles)
-	assert.Zero(t, memory)
-	assert.Empty(t, s.blocks)
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Limits{Memory: 1 << 30, Age: 2 * time.Hour, PerSeries: 1000}, func(Reason) {})
+		for number := 10; number > 0; number-- {
+			add(t, s, earlier(number))
+		}
+		add(t, s, numbered(11))
+		time.Sleep(time.Hour + 5*time.Minute + time.Second)
+		s.Expire()
+		assert.Equal(t, []int{6, 7, 8, 9, 10, 11}, numbersOf(s, 0))
+		time.Sleep(time.Hour)
+		s.Expire()
+		profiles, memory := s.Held()
+		assert.Zero(t, profiles)
+		assert.Zero(t, memory)
+		assert.Empty(t, s.blocks)
+	})
 }
 
 // Once a profile of an earlier run was evicted for memory, no older one takes its place, however small it is.

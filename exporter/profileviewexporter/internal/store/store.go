@@ -54,7 +54,6 @@ func keyOf(p *Profile) key { return key{p.Resource.Tenant, p.Resource.Service, p
 type Store struct {
 	limits  Limits
 	evicted func(Reason)
-	now     func() time.Time
 
 	mu     sync.RWMutex
 	blocks map[blockKey]*Block // to which profiles are added
@@ -77,7 +76,7 @@ const FirstSequence = 1 << 32
 // New returns a store. It calls evicted for each profile that it evicts.
 func New(limits Limits, evicted func(Reason)) *Store {
 	return &Store{
-		limits: limits, evicted: evicted, now: time.Now,
+		limits: limits, evicted: evicted,
 		blocks: map[blockKey]*Block{}, series: map[key][]*Profile{}, known: map[identity]struct{}{},
 		newest: FirstSequence, oldest: FirstSequence,
 	}
@@ -101,7 +100,7 @@ func (s *Store) expire() {
 	if s.limits.Age == 0 {
 		return
 	}
-	oldest := s.now().Add(-s.limits.Age)
+	oldest := time.Now().Add(-s.limits.Age)
 	for front := s.front(); front != nil && front.Arrived.Before(oldest); front = s.front() {
 		s.remove(front, ReasonAge)
 	}

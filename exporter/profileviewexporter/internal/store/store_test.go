@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -106,25 +107,25 @@ func TestMemoryIsCounted(t *testing.T) {
 }
 
 func TestAgeAndSeries(t *testing.T) {
-	evicted := map[Reason]int{}
-	s := New(Limits{Memory: 1 << 30, Age: time.Hour, PerSeries: 3}, func(r Reason) { evicted[r]++ })
-	now := time.Now()
-	s.now = func() time.Time { return now }
-	for i := range 5 {
-		add(t, s, upload("s", i, 1))
-	}
-	assert.Equal(t, 2, evicted[ReasonSeries])
-	old := upload("s", 9, 1)
-	old.Arrived = now.Add(-2 * time.Hour)
-	p := must.Get(s.Add(old, nil))(t)
-	assert.Nil(t, p, "it is too old")
-	now = now.Add(2 * time.Hour)
-	s.Expire()
-	assert.Equal(t, 3, evicted[ReasonAge])
-	profiles, memory := s.Held()
-	assert.Zero(t, profiles)
-	assert.Zero(t, memory)
-	assert.Empty(t, s.blocks)
+	synctest.Test(t, func(t *testing.T) {
+		evicted := map[Reason]int{}
+		s := New(Limits{Memory: 1 << 30, Age: time.Hour, PerSeries: 3}, func(r Reason) { evicted[r]++ })
+		for i := range 5 {
+			add(t, s, upload("s", i, 1))
+		}
+		assert.Equal(t, 2, evicted[ReasonSeries])
+		old := upload("s", 9, 1)
+		old.Arrived = time.Now().Add(-2 * time.Hour)
+		p := must.Get(s.Add(old, nil))(t)
+		assert.Nil(t, p, "it is too old")
+		time.Sleep(2 * time.Hour)
+		s.Expire()
+		assert.Equal(t, 3, evicted[ReasonAge])
+		profiles, memory := s.Held()
+		assert.Zero(t, profiles)
+		assert.Zero(t, memory)
+		assert.Empty(t, s.blocks)
+	})
 }
 
 // The age uses the monotonic clock. Without one, a clock that is set back would keep profiles for longer.
