@@ -29,13 +29,10 @@ import (
 // Exporter wraps an exporter of exporterhelper.
 type Exporter struct {
 	xexporter.Profiles
-	telemetry *Telemetry
-	budget    *memory.Budget
+	settings Settings
+	budget   *memory.Budget
 	// queueBytes is the limit of a queue that is limited in bytes, or else 0.
 	queueBytes int64
-	consume    xconsumer.ConsumeProfilesFunc
-	// timeout limits one attempt. 0 means no limit.
-	timeout time.Duration
 	// inMemory reports whether a request stays in memory after ConsumeProfiles has returned.
 	inMemory bool
 	// waits reports whether ConsumeProfiles waits for the result of a request in a queue in memory.
@@ -43,8 +40,7 @@ type Exporter struct {
 	// direct reports whether there is no queue: ConsumeProfiles exports.
 	direct bool
 	queued queued
-	// drainTime is how long Shutdown processes the queue. Then drained ends.
-	drainTime    time.Duration
+	// drained ends when Shutdown has processed the queue, or DrainTime after it has begun.
 	drained      context.Context
 	endDrain     context.CancelCauseFunc
 	shutdownOnce sync.Once
@@ -77,7 +73,7 @@ type Settings struct {
 
 // NewExporter returns an exporter that uses exporterhelper for timeout, queue and retry.
 func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exporter, err error) {
-	e = &Exporter{consume: s.Consume, timeout: s.Timeout.Timeout, telemetry: s.Telemetry, drainTime: s.DrainTime}
+	e = &Exporter{settings: s}
 	e.queued.held = map[*memory.Reservation]held{}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	queue := s.Queue.Get()
@@ -172,7 +168,7 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 			r.services[service] += scope.Profiles().Len()
 		}
 	}
-	e.telemetry.refused(ctx, r)
+	e.settings.Telemetry.refused(ctx, r)
 	return consumererror.NewPermanent(err)
 }
 
@@ -203,9 +199,9 @@ func (g *givenBack) Unwrap() error { return g.error }
 
 // exportNow exports a request that did not go through exporterhelper, which would have set the timeout.
 func (e *Exporter) exportNow(ctx context.Context, pd pprofile.Profiles) error {
-	if e.timeout > 0 {
+	if timeout := e.settings.Timeout.Timeout; timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, e.timeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
 	return e.exportUntilDrained(ctx, pd)
@@ -219,14 +215,14 @@ func (e *Exporter) exportUntilDrained(ctx context.Context, pd pprofile.Profiles)
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(e.drained, func() { cancel(errShutdown) })() //nolint:contextcheck // the drain ends the request
-	return e.consume(working, pd)
+	return e.settings.Consume(working, pd)
 }
 
 // Shutdown exports the requests in a queue in memory for at most DrainTime, and stops the exporter. It may be called several times:
 // the Shutdown of exporterhelper would panic.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	e.shutdownOnce.Do(func() {
-		defer time.AfterFunc(e.drainTime, func() { e.endDrain(errShutdown) }).Stop()
+		defer time.AfterFunc(e.settings.DrainTime, func() { e.endDrain(errShutdown) }).Stop()
 		e.shutdownErr = e.Profiles.Shutdown(ctx)
 		e.endDrain(errShutdown)
 	})
