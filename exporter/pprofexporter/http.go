@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/internal/httpclient"
@@ -29,7 +28,6 @@ type httpDestination struct {
 	format    sender
 	encoder   *pprof.Encoder
 	telemetry *telemetry
-	logger    *zap.Logger
 	// longestWait limits the Retry-After of answers.
 	longestWait time.Duration
 
@@ -67,7 +65,6 @@ func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 		format:      format,
 		encoder:     pprof.NewEncoder(cfg.Encoding.EncodeOptions()),
 		telemetry:   telemetry,
-		logger:      set.Logger,
 		longestWait: longestWait(cfg.RetryConfig),
 	}, nil
 }
@@ -99,7 +96,7 @@ func (d *httpDestination) start(ctx context.Context, host component.Host) error 
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP client: %w", err)
 	}
-	d.client, d.health = client, newHealth(host, d.logger)
+	d.client, d.health = client, newHealth(host, d.settings.Logger)
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
-	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -22,10 +21,10 @@ import (
 // collector is what the sections share that fetch profiles: remote, scrape, file and self.
 type collector struct {
 	*scheduler
+	set     receiver.Settings
 	in      *intake
 	metrics *apiMetrics
 	obs     *receiverhelper.ObsReport
-	log     *zap.Logger
 	format  payloadFormat
 	// remembered has the counters of all trackers.
 	remembered memory.Share
@@ -39,13 +38,13 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 		return nil, err
 	}
 	return &collector{
-		scheduler: newScheduler(), in: in, metrics: newAPIMetrics(in.metrics, name), obs: obs, log: set.Logger, format: in.formats.pprof(false, ""),
+		scheduler: newScheduler(), set: set, in: in, metrics: newAPIMetrics(in.metrics, name), obs: obs, format: in.formats.pprof(false, ""),
 	}, nil
 }
 
 // begin is called before the first task is started. The budget must be known.
 func (c *collector) begin(host component.Host) {
-	c.health = newHealth(host, c.log)
+	c.health = newHealth(host, c.set.Logger)
 	c.remembered.Limit(c.in.budget, c.in.budget.Size()/rememberedPart)
 }
 

@@ -29,7 +29,6 @@ const (
 type files struct {
 	*collector
 	cfg   *FileConfig
-	id    component.ID
 	state *fileState
 	// processing is held while a file is processed, but not while it only waits for its result. It protects what follows.
 	processing sync.Mutex
@@ -45,10 +44,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 		return nil, err
 	}
 	c.format = in.formats.pprof(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
-	return &files{
-		collector: c, cfg: cfg, id: set.ID,
-		missing: map[string]time.Time{},
-	}, nil
+	return &files{collector: c, cfg: cfg, missing: map[string]time.Time{}}, nil
 }
 
 // Start restores the state of an earlier run and starts the schedule.
@@ -58,7 +54,7 @@ func (f *files) Start(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	state, err := openFileState(ctx, host, f.id, f.cfg.Storage)
+	state, err := openFileState(ctx, host, f.set.ID, f.cfg.Storage)
 	if err != nil {
 		return err
 	}
@@ -99,7 +95,7 @@ func (f *files) process(ctx context.Context, path string) error {
 	}
 	f.metrics.fetched(ctx, outcomeOf(err))
 	if err != nil {
-		f.log.Warn("Cannot read a file", zap.String("path", path), zap.Error(err))
+		f.set.Logger.Warn("Cannot read a file", zap.String("path", path), zap.Error(err))
 		if !isAboutContent(err) {
 			return err
 		}

@@ -23,7 +23,6 @@ import (
 type scrape struct {
 	*collector
 	cfg *ScrapeConfig
-	set component.TelemetrySettings
 	// jobs are those of the configured targets.
 	jobs []*job
 	// discovered is nil unless extensions discover targets.
@@ -41,7 +40,7 @@ func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, e
 	if err != nil {
 		return nil, err
 	}
-	s := &scrape{collector: c, cfg: cfg, set: set.TelemetrySettings, http: cfg.HTTP, slots: make(chan struct{}, maxConcurrentProfiles)}
+	s := &scrape{collector: c, cfg: cfg, http: cfg.HTTP, slots: make(chan struct{}, maxConcurrentProfiles)}
 	s.http.Timeout = 0 // It depends on the profile.
 	for i := range cfg.Targets {
 		target := &cfg.Targets[i]
@@ -67,7 +66,7 @@ func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*scrape, e
 		return nil, err
 	}
 	s := &scrape{
-		collector: c, cfg: &ScrapeConfig{Schedule: cfg.Schedule, MaxResponseSize: cfg.MaxResponseSize}, set: set.TelemetrySettings,
+		collector: c, cfg: &ScrapeConfig{Schedule: cfg.Schedule, MaxResponseSize: cfg.MaxResponseSize},
 		jobs: []*job{{url: target, target: target.Redacted(), profile: ScrapedProfile{Name: goProfiles[path.Base(target.Path)], Delta: DeltaOff}}},
 		http: cfg.HTTP, slots: make(chan struct{}, 1),
 	}
@@ -80,7 +79,7 @@ func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*scrape, e
 // Start starts the schedules.
 func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	var err error
-	if s.client, err = httpclient.New(ctx, s.http, host, s.set); err != nil {
+	if s.client, err = httpclient.New(ctx, s.http, host, s.set.TelemetrySettings); err != nil {
 		return err
 	}
 	s.begin(host)

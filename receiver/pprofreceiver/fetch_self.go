@@ -11,16 +11,14 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 )
 
 // self profiles the Collector itself.
 type self struct {
 	*collector
-	cfg      *SelfConfig
-	resource pcommon.Map
-	started  bool
+	cfg     *SelfConfig
+	started bool
 	// mutexBefore is the rate of mutex profiles before the start.
 	mutexBefore int
 }
@@ -30,7 +28,7 @@ func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &self{collector: c, cfg: cfg, resource: set.Resource.Attributes()}, c.metrics.observe(&c.remembered)
+	return &self{collector: c, cfg: cfg}, c.metrics.observe(&c.remembered)
 }
 
 // Start sets the profiling rates of the process and starts the schedules.
@@ -80,7 +78,7 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 	source := s.in.newSource()
 	source.ProfileName = name
 	// resource_attributes override the resource of the Collector.
-	for key, value := range s.resource.All() {
+	for key, value := range s.set.Resource.Attributes().All() {
 		if _, set := source.Resource.Get(key); !set {
 			value.CopyTo(source.Resource.PutEmpty(key))
 		}
