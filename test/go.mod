@@ -129,5 +129,4 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0
 	golang.org/x/text v0.43.0
-	pgregory.net/rapid v1.3.0 // indirect
 )

@@ -141,7 +141,7 @@ func (w *work) copy() {
 
 // handleInvalid handles invalid profiles as the options say. It reports false if the message stays unchanged.
 func (w *work) handleInvalid() (proceed bool, err error) {
-	first, invalid := w.findInvalid()
+	invalid, first := w.findInvalid()
 	switch w.opts.OnInvalid {
 	case Reject:
 		return false, first
@@ -163,7 +163,7 @@ func (w *work) handleInvalid() (proceed bool, err error) {
 
 // findInvalid reports for each profile, in the order of the message, whether it is invalid. It returns the error of the
 // first invalid one, and counts them.
-func (w *work) findInvalid() (first error, invalid []bool) {
+func (w *work) findInvalid() (invalid []bool, first error) {
 	invalid = make([]bool, 0, w.stats.ProfilesIn)
 	service, of := "", -1
 	for at, scope := range checkedScopes(w.pd) {
@@ -187,5 +187,5 @@ func (w *work) findInvalid() (first error, invalid []bool) {
 			}
 		}
 	}
-	return first, invalid
+	return invalid, first
 }
