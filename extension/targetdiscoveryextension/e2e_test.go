@@ -127,6 +127,18 @@ func TestFiles(t *testing.T) {
 	eventually(t, func() bool { return r.host.err() == nil })
 }
 
+// TestFileWithUnprintableName: its failure ends when it is read again, not after two of the intervals.
+func TestFileWithUnprintableName(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "my\u00a0targets.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("- targets: {")
+	r := run(t, fmt.Sprintf("file_sd_configs: [{files: [%q], refresh_interval: 1h}]", file))
+	r.waitErr(t, "my targets.yaml: error reading file: yaml")
+	write("- targets: ['10.0.0.1:6060']")
+	eventually(t, func() bool { return r.host.err() == nil })
+}
+
 // TestHTTP: targets come and go with the answers of a server; an error changes nothing.
 func TestHTTP(t *testing.T) {
 	t.Parallel()

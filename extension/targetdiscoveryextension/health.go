@@ -209,7 +209,7 @@ func (l *logHandler) Handle(ctx context.Context, record slog.Record) error {
 	if l.health.owner.stopped.Load() { // a lookup that ended late
 		return nil
 	}
-	path, text := "", record.Message
+	path, shown, text := "", "", record.Message
 	fields := []zap.Field{zap.String("source", l.health.name)}
 	record.AddAttrs(l.attrs...)
 	record.Attrs(func(a slog.Attr) bool {
@@ -218,7 +218,7 @@ func (l *logHandler) Handle(ctx context.Context, record slog.Record) error {
 		case "err":
 			text += ": " + value
 		case "path":
-			path = value
+			path, shown = a.Value.String(), value
 		}
 		fields = append(fields, zap.String(a.Key, value))
 		return true
@@ -232,7 +232,7 @@ func (l *logHandler) Handle(ctx context.Context, record slog.Record) error {
 	}
 	text = strings.ToLower(text[:1]) + text[1:]
 	if path != "" {
-		text = path + ": " + text
+		text = shown + ": " + text
 	}
 	l.health.counted(ctx, 1)
 	l.health.fails(path, errors.New(text))
