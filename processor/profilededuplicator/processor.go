@@ -26,7 +26,7 @@ import (
 const maxMessageBytes = 512 << 20
 
 // writtenFactor is the reservation of a message as a multiple of its size in protobuf: a queue on disk writes the whole, and copies it
-// twice. It decides only for messages whose attributes share long strings: others need more for themselves.
+// twice. It decides only for messages that are mostly long texts: others need more for themselves.
 const writtenFactor = 3
 
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.
