@@ -129,7 +129,8 @@ func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request
 		for key, value := range payload.Resource.Attributes().All() {
 			text := attributevalue.Text(value)
 			if length += len(key) + len(text); length > maxAttributes {
-				return nil, &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: fmt.Errorf("query_resource: the attributes have more than %d bytes", maxAttributes)}
+				err := fmt.Errorf("query_resource: the attributes have more than %d bytes", maxAttributes)
+				return nil, &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
 			}
 			if key != attributevalue.ServiceName || !query.Has(key) {
 				query.Set("resource."+key, text)

@@ -17,8 +17,8 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
 
-// maxValues limits the values of a label, the series, and the profile types, in an answer. maxMatchers and maxNames limit the matchers of a request, and the
-// names of labels.
+// maxValues limits the values of a label, the series, and the profile types, in an answer. maxMatchers and maxNames limit the matchers of a
+// request, and the names of labels.
 const (
 	maxValues   = 10_000
 	maxMatchers = 32
