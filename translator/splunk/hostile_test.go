@@ -245,3 +245,20 @@ func inflated(t *testing.T, compressed []byte) []byte {
 	require.Nil(t, d.inflate())
 	return d.pprof
 }
+
+// TestAttributesOfManyTypes: each sample type repeats the attributes of the record.
+func TestAttributesOfManyTypes(t *testing.T) {
+	r, p := newRequest("nodejs"), newPayload("")
+	for range 256 {
+		p.sampleType("a", "b")
+	}
+	p.sample(nil, make([]int64, 256))
+	addWide(t, r.add(p.body(t)).Attributes(), 4_000)
+	r.addPprof(onePayload().body(t))
+	_, result := decodeAndCheck(t, r.logs, Options{Limits: DefaultLimits()})
+	require.Len(t, result.Refused, 1)
+	assert.Equal(t, ReasonTooLarge, result.Refused[0].Reason)
+	assert.ErrorContains(t, result.Refused[0].Err, "attributes of the record: 400")
+	assert.ErrorContains(t, result.Refused[0].Err, "for 256 sample types each, the limit is 1000000 in all, with the samples")
+	assert.Equal(t, 1, result.PprofRecords)
+}

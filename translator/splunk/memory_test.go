@@ -94,7 +94,7 @@ func hostileRecords(t *testing.T) map[string]plog.Logs {
 		p.sampleType("a", "b")
 	}
 	p.sample(nil, make([]int64, 256))
-	addWide(t, types.add(p.body(t)).Attributes(), 20_000)
+	addWide(t, types.add(p.body(t)).Attributes(), 3_500)
 	wide := newRequest("java")
 	wide.addText(oneFrame)
 	addWide(t, wide.logs.ResourceLogs().At(0).Resource().Attributes(), 100_000)

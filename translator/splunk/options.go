@@ -16,7 +16,7 @@ type Limits struct {
 	// InflatedBytes is the decompressed size of a pprof. The pprofs of one request together can have four times as much.
 	InflatedBytes int
 	// Samples is the number of samples in a request: a pprof sample counts once for each sample type, a text record
-	// counts once.
+	// counts once. So does an attribute of a record for each sample type but the first.
 	Samples int
 	// FramesPerStack is the depth of one stack.
 	FramesPerStack int

@@ -65,7 +65,7 @@ func (t *decoding) translatePprof() *refusal {
 		})
 		t.leftovers = false
 	}
-	t.samplesLeft -= columns * len(w.Samples)
+	t.samplesLeft -= t.samplesOf(columns)
 	t.result.PprofRecords++
 	t.result.Repairs.RepeatedEntries += repeated
 	t.result.Repairs.UnknownFields += w.UnknownFields
@@ -109,7 +109,16 @@ func (t *decoding) checkValues() (columns int, refused *refusal) {
 		return 0, refuse(ReasonTooLarge, "%w: samples: %d of %d sample types each, the limit is %d in all",
 			pprofwire.ErrTooLarge, len(w.Samples), columns, t.samplesLeft)
 	}
+	if t.samplesOf(columns) > t.samplesLeft {
+		return 0, refuse(ReasonTooLarge, "%w: attributes of the record: %d for %d sample types each, the limit is %d in all, with the samples",
+			pprofwire.ErrTooLarge, t.record.log.Attributes().Len(), columns, t.samplesLeft)
+	}
 	return columns, nil
+}
+
+// samplesOf returns what counts as samples: those of each column, and the attributes of the record, which all profiles but the first repeat.
+func (t *decoding) samplesOf(columns int) int {
+	return columns*len(t.wire.Samples) + (columns-1)*t.record.log.Attributes().Len()
 }
 
 // typed reports whether sample types describe the values.
