@@ -52,15 +52,41 @@ func newRequest(target string, body []byte, ofFormat http.Header, ofResource map
 	return request, nil
 }
 
-// resourceHeaders returns the headers of a payload. It omits a header if the resource lacks the value of one of its placeholders.
-func (s *baseSender) resourceHeaders(payload *pprof.Payload) map[string]string {
+// resourceHeaders returns the headers with the values of a payload, but none that lacks the value of one of its placeholders. taken counts
+// the values.
+func (s *baseSender) resourceHeaders(payload *pprof.Payload, taken *attributes) (map[string]string, error) {
 	values := make(map[string]string, len(s.headers))
 	for name, template := range s.headers {
-		if value, found := template.Fill(payload, headerValue); found {
+		if value, found := template.Fill(payload, func(text string) string { return headerValue(taken.take(text)) }); found {
 			values[name] = value
 		}
 	}
-	return values
+	return values, taken.err()
+}
+
+// maxAttributes limits the attributes in the URL and the headers of a request, in bytes. Servers refuse more, which would be copied for
+// each pprof.
+const maxAttributes = 1 << 20
+
+// attributes counts the bytes of attributes in the URL and the headers of a request.
+type attributes int
+
+// take counts a text, and returns it, or nothing if there are too many bytes.
+func (a *attributes) take(text string) string {
+	if *a += attributes(len(text)); *a > maxAttributes {
+		return ""
+	}
+	return text
+}
+
+func (a attributes) err() error {
+	if a <= maxAttributes {
+		return nil
+	}
+	return &delivery.Refusal{
+		Reason: delivery.ReasonTooLarge,
+		Err:    fmt.Errorf("endpoint, query, query_resource and resource_headers: the attributes have more than %d bytes", maxAttributes),
+	}
 }
 
 // labels returns the labels of the resource of a payload. They must not be changed.
@@ -107,39 +133,38 @@ func newRawSender(base baseSender) (*rawSender, error) {
 	return &rawSender{baseSender: base, path: path, query: query}, err
 }
 
-// maxAttributes limits the attributes in a query, in bytes. Servers refuse a longer one, which would be made for each pprof.
-const maxAttributes = 1 << 20
-
 func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
 	body, err := s.gzip(batch, payload)
 	if err != nil {
 		return nil, err
 	}
+	var taken attributes
 	target := *s.endpoint
-	target.Path, _ = s.path.Fill(payload, pathSegment)
+	target.Path, _ = s.path.Fill(payload, func(text string) string { return pathSegment(taken.take(text)) })
 	target.RawPath = ""
 	query := target.Query()
 	for name, template := range s.query {
-		if value, found := template.Fill(payload, func(text string) string { return text }); found {
+		if value, found := template.Fill(payload, taken.take); found {
 			query.Set(name, value)
 		}
 	}
 	if s.cfg.QueryResource {
-		length := 0
 		for key, value := range payload.Resource.Attributes().All() {
-			text := attributevalue.Text(value)
-			if length += len(key) + len(text); length > maxAttributes {
-				err := fmt.Errorf("query_resource: the attributes have more than %d bytes", maxAttributes)
-				return nil, &delivery.Refusal{Reason: delivery.ReasonTooLarge, Err: err}
+			if taken.err() != nil {
+				break
 			}
 			if key != attributevalue.ServiceName || !query.Has(key) {
-				query.Set("resource."+key, text)
+				query.Set("resource."+taken.take(key), taken.take(attributevalue.Text(value)))
 			}
 		}
 	}
+	headers, err := s.resourceHeaders(payload, &taken)
+	if err != nil {
+		return nil, err
+	}
 	target.RawQuery = query.Encode()
 	batch.count(payload, 0)
-	return newRequest(target.String(), body, http.Header{"Content-Type": {"application/octet-stream"}}, s.resourceHeaders(payload))
+	return newRequest(target.String(), body, http.Header{"Content-Type": {"application/octet-stream"}}, headers)
 }
 
 // pathSegment replaces what would make a value more, or other, than one segment of a path.

@@ -41,8 +41,12 @@ func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 	labels := s.labels(batch, payload, series.Name)
 	target := s.target("/ingest")
 	target.RawQuery = ingestQuery(payload, labels).Encode()
+	headers, err := s.resourceHeaders(payload, new(attributes))
+	if err != nil {
+		return nil, err
+	}
 	batch.count(payload, labels.Dropped)
-	return newRequest(target.String(), body.Bytes(), http.Header{"Content-Type": {form.FormDataContentType()}}, s.resourceHeaders(payload))
+	return newRequest(target.String(), body.Bytes(), http.Header{"Content-Type": {form.FormDataContentType()}}, headers)
 }
 
 // formBytes is more than the size of the headers and boundaries of a form.

@@ -65,10 +65,12 @@ func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 	if err := batch.grow(s.bytes(encoded, compressed)); err != nil {
 		return nil, err
 	}
-	batch.body = s.append(batch.body, encoded, compressed, delivery.ProfileID(payload))
-	if batch.headers == nil {
-		batch.headers = s.resourceHeaders(payload)
+	if batch.payloads == 0 {
+		if batch.headers, err = s.resourceHeaders(payload, new(attributes)); err != nil {
+			return nil, err
+		}
 	}
+	batch.body = s.append(batch.body, encoded, compressed, delivery.ProfileID(payload))
 	batch.count(payload, labels.Dropped)
 	if batch.payloads < s.cfg.MaxSeriesPerRequest && len(batch.body) < s.cfg.MaxRequestBytes {
 		return nil, nil //nolint:nilnil // the batch is not full

@@ -213,20 +213,41 @@ func TestMemoryOfHTTP(t *testing.T) {
 	}
 }
 
-// TestMemoryOfLongQuery: no server takes a query with a very long attribute, so it is not made.
-func TestMemoryOfLongQuery(t *testing.T) {
+// TestMemoryOfLongAttributes: no server takes a URL or a header with a very long attribute, so it is not made.
+func TestMemoryOfLongAttributes(t *testing.T) {
 	const size = 8 << 20
-	s := newSink(t, nil)
-	p := newPushing(t, s.URL, func(cfg *Config) { cfg.HTTP.Get().QueryResource = true })
-	pd := deliverytest.CPU(t, "a")
-	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("k", strings.Repeat("\x01", size))
-	allocated := memorytest.Allocated(func() {
-		err := p.ConsumeProfiles(t.Context(), pd)
-		assert.True(t, consumererror.IsPermanent(err))
-		assert.ErrorContains(t, err, "query_resource")
-	})
-	assert.Less(t, allocated, int64(size))
-	assert.Empty(t, s.requests())
+	for name, set := range map[string]func(http *HTTPConfig){
+		"query_resource":   func(http *HTTPConfig) { http.QueryResource = true },
+		"query":            func(http *HTTPConfig) { http.Query = map[string]string{"k": "{k}"} },
+		"endpoint":         func(http *HTTPConfig) { http.Client.Endpoint += "/{k}" },
+		"resource_headers": func(http *HTTPConfig) { http.ResourceHeaders = map[string]string{"k": "{k}"} },
+		"pyroscope": func(http *HTTPConfig) {
+			http.Format, http.ResourceHeaders = FormatPyroscope, map[string]string{"k": "{k}"}
+		},
+		"pyroscope_push": func(http *HTTPConfig) {
+			http.Format, http.ResourceHeaders = FormatPyroscopePush, map[string]string{"k": "{k}"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSink(t, nil)
+			p := newPushing(t, s.URL, func(cfg *Config) { set(cfg.HTTP.Get()) })
+			pd := deliverytest.CPU(t, "a")
+			attributes := pd.ResourceProfiles().At(0).Resource().Attributes()
+			attributes.PutStr("k", strings.Repeat("\x01", size))
+			allocated := memorytest.Allocated(func() {
+				err := p.ConsumeProfiles(t.Context(), pd)
+				assert.True(t, consumererror.IsPermanent(err))
+				assert.ErrorContains(t, err, "query_resource")
+			})
+			assert.Less(t, allocated, int64(size))
+			assert.Empty(t, s.requests())
+			profiles := int64(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().Len())
+			p.assertPoints(t, "profiles_refused", points(profiles, because("too_large")))
+			attributes.PutStr("k", strings.Repeat("k", 512))
+			require.NoError(t, p.ConsumeProfiles(t.Context(), pd))
+			assert.Len(t, s.requests(), 1)
+		})
+	}
 }
 
 // TestMemoryOfSomeProfiles: the profiles that fit into the memory are sent, and the error has only the others, for a retry. From little
