@@ -30,7 +30,7 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource) error {
 		DurationNanos: nanos(g.key.duration),
 		Period:        g.key.period,
 	}
-	h.DefaultSampleType = t.locals.string(t.scope.defaultType)
+	h.DefaultSampleType = t.localText(t.scope.defaultType)
 	t.texts.bytes = 0
 	if err := t.setComments(&h, g); err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
@@ -73,8 +72,8 @@ type encoding struct {
 type scopeParts struct {
 	// order is the attribute with the original order of the sample types, if there is one.
 	order pcommon.Value
-	// defaultType is the default sample type, as a string of encoding.dict.
-	defaultType int32
+	// defaultType is the default sample type. It is not in encoding.dict: many scopes without profiles can share a long one.
+	defaultType string
 	// threads is true if thread.id and thread.name replace labels of Datadog's.
 	threads bool
 }
@@ -85,7 +84,7 @@ func (t *encoding) readScope(attributes pcommon.Map) {
 		t.scope.order = order
 	}
 	if name, found := attributes.Get(semconv.ScopeDefaultSampleType); found {
-		t.scope.defaultType = t.dict.String(attributevalue.Text(name))
+		t.scope.defaultType = name.Str()
 	}
 	if threads, found := attributes.Get(semconv.ScopeThreadLabels); found {
 		t.scope.threads = threads.Bool()

@@ -21,6 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -418,4 +419,39 @@ func TestOriginalPayloadIsCounted(t *testing.T) {
 	for _, err := range encoder.AllReserving(pd, noRoom) {
 		require.ErrorIs(t, err, pprof.ErrTooLarge)
 	}
+}
+
+// TestMemoryOfScopes: scopes without profiles need no memory, whatever their default sample type is.
+func TestMemoryOfScopes(t *testing.T) {
+	m := newMessage()
+	long := strings.Repeat("a", 60<<10)
+	for i := range 1000 {
+		attributes := m.pd.ResourceProfiles().At(0).ScopeProfiles().AppendEmpty().Scope().Attributes()
+		require.NoError(t, attributes.PutEmptySlice("pprof.scope.default_sample_type").FromRaw([]any{i, long}))
+	}
+	pd := m.done()
+	assert.Less(t, memorytest.Allocated(func() {
+		for range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+			t.Error("there is no profile")
+		}
+	}), int64(8<<20))
+}
+
+// TestMemoryOfOriginalTypes: a name that all sample types of an original payload share takes memory once.
+func TestMemoryOfOriginalTypes(t *testing.T) {
+	payload := pprofwire.AppendString(pprofwire.AppendString(nil, ""), strings.Repeat("a", 1<<20))
+	for range 256 {
+		payload = pprofwire.AppendSampleType(payload, pprofwire.ValueType{Type: 1, Unit: 1})
+	}
+	m := newMessage()
+	p := m.profile("cpu/nanoseconds")
+	p.SetOriginalPayloadFormat("pprof")
+	p.OriginalPayload().FromRaw(must.Get(pprof.AppendGzip(nil, payload, 1))(t))
+	pd := m.done()
+	assert.Less(t, memorytest.Allocated(func() {
+		for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{PreferOriginalPayload: true}).All(pd) {
+			require.NoError(t, err)
+			assert.Len(t, payload.SampleTypes, 256)
+		}
+	}), int64(16<<20))
 }

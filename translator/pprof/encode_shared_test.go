@@ -75,6 +75,12 @@ func TestSharedEntriesCostOnce(t *testing.T) {
 			require.NoError(t, attributes.PutEmptyMap("pprof.scope.default_sample_type").FromRaw(wide))
 			m.atTimes(500, m.stack("f"))
 		}, 500},
+		"the default sample type of scopes": {func(m *message) {
+			long := strings.Repeat("a", 8<<20)
+			for range 10_000 {
+				m.pd.ResourceProfiles().At(0).ScopeProfiles().AppendEmpty().Scope().Attributes().PutStr("pprof.scope.default_sample_type", long)
+			}
+		}, 0},
 		"a build id": {func(m *message) {
 			id := m.attribute("process.executable.build_id.gnu", strings.Repeat("a", 1<<20), "")
 			var locations []int32

@@ -197,11 +197,18 @@ func (p *Payload) describe(raw []byte, work *meter.Meter) (isPprof bool) {
 	if wire.Read(raw, limits) != nil {
 		return false
 	}
+	texts := map[uint32]string{} // Many types can share a long name or unit.
+	text := func(i uint32) string {
+		if _, known := texts[i]; !known && work.Use(int64(len(wire.String(i)))) == nil {
+			texts[i] = string(wire.String(i))
+		}
+		return texts[i]
+	}
 	for _, t := range wire.SampleTypes {
-		p.SampleTypes = append(p.SampleTypes, SampleType{string(wire.String(t.Type)), string(wire.String(t.Unit))})
+		p.SampleTypes = append(p.SampleTypes, SampleType{text(t.Type), text(t.Unit)})
 	}
 	p.Samples = len(wire.Samples)
-	return true
+	return work.Err() == nil
 }
 
 // sampleTypeOrder maps each sample type of the pprof to a profile of the group. The attribute of the scope determines the
