@@ -5,6 +5,7 @@ package pprofexporter
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"mime/multipart"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -19,7 +21,26 @@ import (
 // ingestSender sends the same requests to Pyroscope's /ingest as Pyroscope's Go client.
 type ingestSender struct{ baseSender }
 
+// maxTypes limits the names and units of the sample types of a pprof, in bytes. The configuration repeats a text that types share for each of
+// them, and no server takes a very long one.
+const maxTypes = 64 << 10
+
+func checkTypes(types []pprof.SampleType) error {
+	length := 0
+	for _, t := range types {
+		if length += len(t.Name) + len(t.Unit); length > maxTypes {
+			return &delivery.Refusal{
+				Reason: delivery.ReasonTooLarge, Err: fmt.Errorf("the names and units of its sample types have more than %d bytes", maxTypes),
+			}
+		}
+	}
+	return nil
+}
+
 func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
+	if err := checkTypes(payload.SampleTypes); err != nil {
+		return nil, err
+	}
 	compressed, err := s.gzip(batch, payload)
 	if err != nil {
 		return nil, err

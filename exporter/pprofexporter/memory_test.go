@@ -250,6 +250,28 @@ func TestMemoryOfLongAttributes(t *testing.T) {
 	}
 }
 
+// TestMemoryOfLongTypes: no server takes a very long unit, which the configuration for Pyroscope has for each type.
+func TestMemoryOfLongTypes(t *testing.T) {
+	const size, types = 8 << 20, 8
+	p := newPushing(t, newSink(t, nil).URL, func(cfg *Config) { cfg.HTTP.Get().Format = FormatPyroscope })
+	pd := pprofile.NewProfiles()
+	profiles, table := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles(), pd.Dictionary().StringTable()
+	table.Append("", strings.Repeat("\x01", size))
+	for i := range types {
+		table.Append("t" + strconv.Itoa(i))
+		sampleType := profiles.AppendEmpty().SampleType()
+		sampleType.SetTypeStrindex(int32(i + 2))
+		sampleType.SetUnitStrindex(1)
+	}
+	allocated := memorytest.Allocated(func() {
+		err := p.ConsumeProfiles(t.Context(), pd)
+		assert.True(t, consumererror.IsPermanent(err))
+		assert.ErrorContains(t, err, "sample types")
+	})
+	assert.Less(t, allocated, int64(4*size))
+	p.assertPoints(t, "profiles_refused", points(types, because("too_large")))
+}
+
 // TestMemoryOfSomeProfiles: the profiles that fit into the memory are sent, and the error has only the others, for a retry. From little
 // memory to more, there is a size that is enough for the small profile and not for the large one.
 func TestMemoryOfSomeProfiles(t *testing.T) {

@@ -58,29 +58,29 @@ type Values struct {
 // Depth returns the number of segments of each path: its directories and the file.
 func (t *Template) Depth() int { return len(t.segments) }
 
-// Paths builds the paths of one message. It remembers the parts that come from the last resource, and from long profile types: to read a
-// value of many MiB for each profile would take long. Not safe for concurrent use.
+// Paths builds the paths of one message. It remembers the parts that come from the last resource, and from long values: to hash a
+// value of many MiB for each resource or profile would take long. Not safe for concurrent use.
 type Paths struct {
 	template *Template
 	foldCase bool
 	// resource are the attributes to which the parts in attributes belong.
 	resource   pcommon.Map
 	attributes map[piece]string
-	types      map[typePart]string
+	long       map[longPart]string
 }
 
-// typePart is a placeholder with a profile type.
-type typePart struct {
+// longPart is a placeholder with a long value.
+type longPart struct {
 	piece
-	profileType string
+	value string
 }
 
-// longType is the length from which profile types are remembered. Shorter ones need less time than memory.
-const longType = 4 << 10
+// longValue is the length from which values are remembered. Shorter ones need less time than memory.
+const longValue = 4 << 10
 
 // Paths returns what builds the paths of one message. foldCase means that A and a are the same name in the file system.
 func (t *Template) Paths(foldCase bool) *Paths {
-	return &Paths{template: t, foldCase: foldCase, attributes: map[piece]string{}, types: map[typePart]string{}}
+	return &Paths{template: t, foldCase: foldCase, attributes: map[piece]string{}, long: map[longPart]string{}}
 }
 
 // Path returns the path, with slashes. The attributes must not change between calls.
@@ -125,27 +125,33 @@ func (t *Paths) text(p piece, values Values) string {
 		nanos := uint64(values.Time)
 		return time.Unix(int64(nanos/second), int64(nanos%second)).UTC().Format(timeLayout)
 	case placeholder.ProfileType:
-		return t.profileType(p, values.ProfileType)
+		return t.clean(p, values.ProfileType)
 	}
 	text, known := t.attributes[p]
 	if !known {
-		if value, found := values.Resource.Get(p.key); found {
-			text = attributevalue.Text(value)
+		value, found := values.Resource.Get(p.key)
+		switch {
+		case !found:
+			text = t.clean(p, "")
+		case value.Type() == pcommon.ValueTypeStr:
+			text = t.clean(p, value.Str())
+		default: // The text is made for the path, and not kept.
+			text = clean(placeholder.OrUnknown(p.key, attributevalue.Text(value)), p.limit, t.foldCase)
 		}
-		text = clean(placeholder.OrUnknown(p.key, text), p.limit, t.foldCase)
 		t.attributes[p] = text
 	}
 	return text
 }
 
-func (t *Paths) profileType(p piece, value string) string {
-	part := typePart{p, value}
-	text, known := t.types[part]
+func (t *Paths) clean(p piece, value string) string {
+	if len(value) < longValue {
+		return clean(placeholder.OrUnknown(p.key, value), p.limit, t.foldCase)
+	}
+	part := longPart{p, value}
+	text, known := t.long[part]
 	if !known {
-		text = clean(placeholder.OrUnknown(p.key, value), p.limit, t.foldCase)
-		if len(value) >= longType {
-			t.types[part] = text
-		}
+		text = clean(value, p.limit, t.foldCase)
+		t.long[part] = text
 	}
 	return text
 }

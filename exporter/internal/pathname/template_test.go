@@ -116,6 +116,20 @@ func TestLongValuesAreReadOnce(t *testing.T) {
 	assert.Len(t, seen, 2)
 }
 
+// Long values that resources share are read once for all paths of a message.
+func TestSharedValuesAreReadOnce(t *testing.T) {
+	const size, repeats = 8 << 20, 500
+	long := strings.Repeat("s", size)
+	paths := must.Get(Parse(standard))(t).Paths(true)
+	seen := map[string]bool{}
+	assert.Less(t, profiletest.CPUTime(func() {
+		for range repeats {
+			seen[paths.Path(values(map[string]any{"service.name": long}))] = true
+		}
+	}), memorytest.Slowdown*2*time.Second)
+	assert.Len(t, seen, 1)
+}
+
 // What is remembered of one resource or type is not used for another.
 func TestPathsOfSeveralResources(t *testing.T) {
 	template := must.Get(Parse("{a}/{a}{profile.type}{b}.pb.gz"))(t)

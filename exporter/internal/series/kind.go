@@ -23,7 +23,7 @@ func MetricName(profileType string, types []pprof.SampleType) string {
 		}
 	}
 	for _, t := range types {
-		last = displayName(profileType, t.Name)
+		last = displayName(profileType, t.Name[:min(len(t.Name), maxNameBytes)]) // Many types can share a very long name.
 		switch {
 		case strings.Contains(last, "cpu"):
 			return "process_cpu"

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -192,7 +193,7 @@ func safeInValue(r rune) rune {
 	return r
 }
 
-// clip returns valid UTF-8 of at most limit bytes.
+// clip returns valid UTF-8 of at most limit bytes. It reads only the beginning of a long text, which many resources can share.
 func clip(text string, limit int) string {
-	return attributevalue.Cut(strings.ToValidUTF8(text, "\uFFFD"), limit)
+	return attributevalue.Cut(strings.ToValidUTF8(text[:min(len(text), utf8.UTFMax*limit)], "\uFFFD"), limit)
 }

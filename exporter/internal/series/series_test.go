@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -239,6 +242,24 @@ func TestLongNames(t *testing.T) {
 		names[label.Name] = true
 	}
 	assert.Len(t, names, 6)
+}
+
+// Of long values that many resources and sample types can share, only the beginning is read.
+func TestLongValuesAreNotRead(t *testing.T) {
+	const size, repeats = 8 << 20, 500
+	long := strings.Repeat("\xffa", size/2)
+	resource := map[string]any{attributevalue.ServiceName: long, "k": long}
+	types := slices.Repeat([]pprof.SampleType{{Name: long, Unit: "count"}}, repeats)
+	var labels Labels
+	assert.Less(t, profiletest.CPUTime(func() {
+		for range repeats {
+			labels = of(t, resource, 9)
+		}
+		MetricName("x", types)
+	}), memorytest.Slowdown*time.Second)
+	assert.Equal(t, labels.Service, labels.List[0].Value)
+	assert.LessOrEqual(t, len(labels.Service), maxValueBytes)
+	assert.Greater(t, len(labels.Service), maxValueBytes-utf8.UTFMax)
 }
 
 func TestPrometheusNames(t *testing.T) {
