@@ -27,6 +27,8 @@ const (
 	maxSections     = 1 << 14
 	maxSegments     = 1 << 12
 	maxSectionNames = 4 << 20
+	// maxSectionName is more than the names have that are looked for. Many sections can share a long one.
+	maxSectionName = 64
 )
 
 // File is an open ELF file. It is not safe for concurrent use.
@@ -183,7 +185,9 @@ func (f *File) readSections(table []byte, size, names int) error {
 	}
 	for ; len(table) > 0; table = table[size:] {
 		section := f.section(table)
-		section.Name = Text(texts, uint64(f.Order.Uint32(table)))
+		if name := TextBytes(texts, uint64(f.Order.Uint32(table))); len(name) <= maxSectionName {
+			section.Name = string(name)
+		}
 		f.Sections = append(f.Sections, section)
 	}
 	return nil
