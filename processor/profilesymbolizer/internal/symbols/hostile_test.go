@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,4 +123,28 @@ func FuzzBuild(f *testing.F) {
 		_, err = index.Read(content)
 		require.NoError(t, err)
 	})
+}
+
+// TestLongSymbolNames: the work on a long name that all symbols share can be ended.
+func TestLongSymbolNames(t *testing.T) {
+	const symbols, size = 256, 64_000
+	var table []byte
+	for i := range uint64(symbols) {
+		table = append(table, elftest.Symbol(1, elftest.CodeAddress+i, 1)...)
+	}
+	file := elftest.Make(elftest.Code(),
+		elftest.Section{Name: ".symtab", Type: 2, Link: 3, Data: table},
+		elftest.Section{Name: ".strtab", Type: 3, Data: []byte("\x00" + strings.Repeat("x", size) + "\x00")},
+	)
+	calls := 0
+	work := meter.New(0, func(int64) error {
+		calls++
+		return nil
+	})
+	elf := must.Get(elffile.Open(bytes.NewReader(file), int64(len(file)), work))(t)
+	w := must.Get(os.Create(filepath.Join(t.TempDir(), "index")))(t)
+	defer w.Close()
+	_, err := Build(elf, w, work)
+	require.NoError(t, err)
+	assert.Greater(t, calls, symbols*size/(512<<10))
 }

@@ -69,8 +69,12 @@ func addTable(file *elffile.File, kind elf.SectionType, builder *index.Builder, 
 		if s.size > 0 && s.size < end-s.address {
 			end = s.address + s.size
 		}
+		text := elffile.Text(texts, s.name)
+		if err := memory.Advance(int64(len(text))); err != nil { // Many symbols can share a long name.
+			return false, err
+		}
 		// Some symbols have a version, such as f@GLIBC_2.2.5.
-		if name, _, _ := strings.Cut(elffile.Text(texts, s.name), "@"); name != "" {
+		if name, _, _ := strings.Cut(text, "@"); name != "" {
 			function := builder.Linked(name, "", 0)
 			builder.Range(index.LayerSymbols, s.address, end, builder.Node(function, 0, index.Place{}))
 		}
