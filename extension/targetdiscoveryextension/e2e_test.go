@@ -130,7 +130,8 @@ func TestFiles(t *testing.T) {
 // TestFileWithUnprintableName: its failure ends when it is read again, not after two of the intervals.
 func TestFileWithUnprintableName(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "my\u00a0targets.yaml")
+	const space = "\u00a0"
+	file := filepath.Join(t.TempDir(), "my"+space+"targets.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("- targets: {")
 	r := run(t, fmt.Sprintf("file_sd_configs: [{files: [%q], refresh_interval: 1h}]", file))
