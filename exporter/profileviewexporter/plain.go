@@ -91,7 +91,7 @@ func (v *visit) plain(page *plainPage) ([]byte, error) {
 // The memory of a link on a page: a fixed part, and a multiple of the length of what it repeats, which is escaped.
 const (
 	linkBytes = 512
-	linkCost  = 16
+	linkCost  = 24
 )
 
 // plainList answers with the list of services and their profile types.
