@@ -131,31 +131,39 @@ test('links that cannot be read', async () => {
 test('what is not needed any more is cancelled', async () => {
   const page = await newPage(browser)
   await open(page, { ...checkout, focus: 'main.main' })
-  const cancelled = []
-  page.on('requestfailed', request => cancelled.push(new URL(request.url()).pathname.split('/').at(-1)))
-  const held = path => page.route(path, () => {}) // they stay without an answer
-  const asks = (path, action) => Promise.all([page.waitForRequest(path), action()])
-  const until = async names => {
-    for (let i = 0; i < 100 && cancelled.length < names.length; i++) await page.waitForTimeout(20)
-    assert.deepEqual(cancelled.splice(0).sort(), names)
+  const [unanswered, held, cancelled] = [new Set(), [], []]
+  const name = request => new URL(request.url()).pathname.split('/').at(-1)
+  const hold = path => page.route(path, route => { unanswered.add(route.request()); held.push(name(route.request())) })
+  page.on('requestfailed', request => { if (unanswered.has(request)) cancelled.push(name(request)) })
+  const until = async (list, names) => {
+    for (let i = 0; i < 3000 && list.length < names.length; i++) await page.waitForTimeout(20)
+    assert.deepEqual(list.splice(0).sort(), names)
   }
-  await held('**/SelectMergeStacktraces')
-  await held('**/functions?*')
-  await asks('**/functions?*', () => page.getByRole('button', { name: 'Refresh' }).click())
-  await page.getByRole('button', { name: 'Refresh' }).click()
-  await until(['SelectMergeStacktraces', 'functions', 'functions'])
+  const refresh = page.getByRole('button', { name: 'Refresh' })
+  const all = ['SelectMergeStacktraces', 'functions', 'functions']
+  await hold('**/SelectMergeStacktraces')
+  await hold('**/functions?*')
+  await refresh.click()
+  await until(held, all)
+  await refresh.click()
+  await until(cancelled, all)
+  await until(held, all)
   await page.getByRole('link', { name: /^Focus/ }).click()
-  await until(['functions'])
+  await until(cancelled, ['functions'])
   await page.getByRole('link', { name: 'Profiles', exact: true }).click()
-  await until(['SelectMergeStacktraces', 'functions'])
+  await until(cancelled, ['SelectMergeStacktraces', 'functions'])
+  await until(held, [])
   await settled(page)
 
   await page.unrouteAll()
   await open(page, checkout)
-  await held('**/LabelNames')
+  await hold('**/LabelNames')
   const field = page.getByRole('combobox', { name: 'Selectors' }).first()
-  for (const text of ['r', 're', 'reg']) await asks('**/LabelNames', () => field.fill(text))
-  await until(['LabelNames', 'LabelNames'])
+  for (const text of ['r', 're', 'reg']) {
+    await field.fill(text)
+    await until(held, ['LabelNames'])
+  }
+  await until(cancelled, ['LabelNames', 'LabelNames'])
   await field.press('Escape')
   await field.fill('')
   await page.unrouteAll()
