@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,6 +141,43 @@ func TestFloodAndAccepted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAcceptedWaitForEachOther: of work on accepted messages that needs more than the budget together, one after the other finishes, and an ordinary
+// request is served meanwhile. They do not all wait for what the others hold.
+func TestAcceptedWaitForEachOther(t *testing.T) {
+	const budget, message, largest, step = 640 << 20, 100 << 20, 75 << 20, 5 << 20
+	synctest.Test(t, func(t *testing.T) {
+		b := New(budget, 2*time.Second)
+		ctx, stop := context.WithCancel(t.Context())
+		var workers sync.WaitGroup
+		var finished atomic.Int32
+		for range 4 {
+			accepted := b.Begin().Accept()
+			require.NoError(t, accepted.Grow(ctx, message))
+			workers.Go(func() {
+				defer accepted.Release()
+				for ctx.Err() == nil {
+					work, bytes := accepted.Work(0), int64(0)
+					for bytes < largest && work.Grow(ctx, bytes+step) == nil {
+						bytes += step
+						time.Sleep(10 * time.Millisecond)
+					}
+					if bytes == largest {
+						finished.Add(1)
+					}
+					work.Release()
+				}
+			})
+		}
+		for range 50 {
+			assert.Less(t, timeOf(t, b, 1<<20), time.Second)
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.Greater(t, finished.Load(), int32(50), "each takes 150 ms")
+		stop()
+		workers.Wait()
+	})
 }
 
 // small is the size that a request reserves at once.

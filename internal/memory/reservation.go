@@ -85,6 +85,9 @@ func (r *Reservation) change(bytes int64) {
 // set changes the number of bytes. The caller holds the lock.
 func (r *Reservation) set(bytes int64) {
 	b := r.budget
+	if bytes < r.bytes && b.usesKept == r {
+		b.usesKept = nil
+	}
 	b.used += bytes - r.bytes
 	b.peak = max(b.peak, b.used)
 	b.small -= r.small()

@@ -25,8 +25,22 @@ type waiter struct {
 // total is the number of bytes that it has then.
 func (w *waiter) total() int64 { return w.bytes + w.more }
 
-// missing returns how many bytes are not free yet of those that it needs. The caller holds the lock.
-func (w *waiter) missing() int64 { return w.budget.used + w.more - w.limitOf(w.total()) }
+// missing returns how many bytes are not free yet of those that it needs. behind reports whether a waiter before it is not served. The caller holds
+// the lock.
+func (w *waiter) missing(behind bool) int64 {
+	b, limit := w.budget, w.limitOf(w.total())
+	if kept := b.fill(b.size, w.total()); w.held()+w.more <= kept && !w.mayUseKept(behind) {
+		limit = kept
+	}
+	return b.used + w.more - limit
+}
+
+// mayUseKept reports whether w, if it is accepted, may use what is kept for ordinary requests: one at a time does, if nobody before it waits, until it
+// gives bytes back. Work goes before a message, which can be held for a long time.
+func (w *waiter) mayUseKept(behind bool) bool {
+	uses := w.budget.usesKept
+	return uses == w.Reservation || !behind && (uses == nil || uses.message == nil && w.message != nil)
+}
 
 // isNew reports whether the work on the request has not begun.
 func (w *waiter) isNew() bool { return w.arriving || w.held() == 0 }
@@ -85,11 +99,14 @@ func (b *Budget) insert(w *waiter) {
 func (b *Budget) serve() {
 	full := false
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
-		if full && !w.accepted && !w.fitsSmall() || w.missing() > 0 {
+		if full && !w.accepted && !w.fitsSmall() || w.missing(full) > 0 {
 			full = full || !w.accepted || w.class() == 0
 			return false
 		}
 		w.set(w.total())
+		if w.accepted && b.used > b.fill(b.size, b.size) && w.bytes > b.ordinary() {
+			b.usesKept = w.Reservation
+		}
 		w.done <- nil
 		return true
 	})
@@ -137,7 +154,7 @@ func (b *Budget) endDeadlock() {
 func (b *Budget) relieve(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i, more := slices.Index(b.waiters, w), w.missing()
+	i, more := slices.Index(b.waiters, w), w.missing(false)
 	if i == 0 {
 		b.endStalled(b.missing())
 	}
