@@ -131,6 +131,7 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 		}
 		return d.send(ctx, request, batch, progress)
 	})
+	_ = forTables(0) // cannot fail; the destination may be slow
 	// The payloads in the batch are sent even if a later payload got no memory. The batch is empty if a request failed: send resets it.
 	err := d.flush(ctx, batch, progress)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -308,6 +309,18 @@ func TestMemoryOfSomeProfiles(t *testing.T) {
 			assert.Positive(t, divided)
 		})
 	}
+}
+
+// TestMemoryWhileSending: a destination may be slow. Meanwhile the memory of the encoder is free.
+func TestMemoryWhileSending(t *testing.T) {
+	host := newBudgetHost(64<<20, time.Millisecond)
+	sending := int64(0)
+	s := newSink(t, func(int) int { sending = used(host.budget); return http.StatusOK })
+	p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = FormatPyroscopePush })
+	require.NoError(t, p.ConsumeProfiles(t.Context(), repeating(100, 10_000)))
+	_, peak := host.budget.Used()
+	assert.Less(t, sending, peak/2)
+	assert.Greater(t, sending, int64(len(s.requests()[0].body)))
 }
 
 // TestMemoryOfEarlierPayloads: the body of earlier payloads takes no memory from a payload that fits alone. It is sent first, and
