@@ -51,8 +51,8 @@ type Budget struct {
 	small int64
 	// begun is the time at which the last reservation began. No two have the same.
 	begun time.Duration
-	// usesKept is the large accepted reservation that uses what is kept for ordinary requests. Several could wait for each other, and ordinary
-	// requests for them.
+	// usesKept is the large accepted one that uses what is kept for ordinary requests. Several could wait for each other, and ordinary requests for
+	// them.
 	usesKept *Reservation
 	// waiters are the reservations that wait for bytes, in the order in which they are served.
 	waiters []*waiter

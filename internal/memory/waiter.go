@@ -25,21 +25,16 @@ type waiter struct {
 // total is the number of bytes that it has then.
 func (w *waiter) total() int64 { return w.bytes + w.more }
 
-// missing returns how many bytes are not free yet of those that it needs. behind reports whether a waiter before it is not served. The caller holds
-// the lock.
+// missing returns how many bytes are not free yet of those that it needs. behind reports whether a waiter before it is not served. Of large accepted
+// ones, one uses what is kept for ordinary requests, until it gives bytes back; work goes before a message, which can be held for a long time. The
+// caller holds the lock.
 func (w *waiter) missing(behind bool) int64 {
 	b, limit := w.budget, w.limitOf(w.total())
-	if kept := b.fill(b.size, w.total()); w.held()+w.more <= kept && !w.mayUseKept(behind) {
+	mayUseKept := b.usesKept == w.Reservation || !behind && (b.usesKept == nil || b.usesKept.message == nil && w.message != nil)
+	if kept := b.fill(b.size, w.total()); !mayUseKept && w.held()+w.more <= kept {
 		limit = kept
 	}
 	return b.used + w.more - limit
-}
-
-// mayUseKept reports whether w, if it is accepted, may use what is kept for ordinary requests: one at a time does, if nobody before it waits, until it
-// gives bytes back. Work goes before a message, which can be held for a long time.
-func (w *waiter) mayUseKept(behind bool) bool {
-	uses := w.budget.usesKept
-	return uses == w.Reservation || !behind && (uses == nil || uses.message == nil && w.message != nil)
 }
 
 // isNew reports whether the work on the request has not begun.
