@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -27,9 +28,9 @@ type datadogEvent struct {
 }
 
 // parseEvent parses event.json.
-func parseEvent(text []byte) (datadogEvent, error) {
+func parseEvent(text []byte) (event datadogEvent, err error) {
 	if len(text) > maxEventBytes {
-		return datadogEvent{}, labelsTooLarge("bytes of the event: %d, the limit is %d", len(text), maxEventBytes)
+		return event, labelsTooLarge("bytes of the event: %d, the limit is %d", len(text), maxEventBytes)
 	}
 	var wire struct {
 		Start       string `json:"start"`
@@ -37,21 +38,13 @@ func parseEvent(text []byte) (datadogEvent, error) {
 		Tags        string `json:"tags_profiler"`
 		ProcessTags string `json:"process_tags"`
 	}
-	if err := json.Unmarshal(text, &wire); err != nil {
-		return datadogEvent{}, newRefusal(malformed, "cannot read the event: %w", err)
+	if err = json.Unmarshal(text, &wire); err != nil {
+		return event, newRefusal(malformed, "cannot read the event: %w", err)
 	}
-	var event datadogEvent
-	var err error
-	if event.times.start, err = eventTime(fieldStart, wire.Start); err != nil {
-		return datadogEvent{}, err
-	}
-	if event.times.end, err = eventTime(fieldEnd, wire.End); err != nil {
-		return datadogEvent{}, err
-	}
-	if event.tags, err = appendTags(nil, wire.Tags); err != nil {
-		return datadogEvent{}, err
-	}
-	event.tags, err = appendTags(event.tags, wire.ProcessTags)
+	err = cmp.Or(
+		event.setField(fieldStart, wire.Start), event.setField(fieldEnd, wire.End),
+		event.setField(fieldTag, wire.Tags), event.setField(fieldTag, wire.ProcessTags),
+	)
 	return event, err
 }
 

@@ -80,8 +80,8 @@ func (f *files) process(ctx context.Context, path string) error {
 		return nil
 	}
 	mark := markOf(info)
-	if f.state.was(path, mark) {
-		if f.state.isUndone(path) {
+	if known := f.state.read[path]; known.fileMark == mark {
+		if known.Undone {
 			return f.finish(path, mark)
 		}
 		return nil

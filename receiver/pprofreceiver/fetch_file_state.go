@@ -73,16 +73,9 @@ func (s *fileState) restore(ctx context.Context) error {
 	return json.Unmarshal(text, &s.read)
 }
 
-func (s *fileState) was(path string, mark fileMark) bool {
-	known, ok := s.read[path]
-	return ok && known.fileMark == mark
-}
-
 func (s *fileState) remember(path string, mark fileMark) {
 	s.read[path], s.changed = readFile{fileMark: mark}, true
 }
-
-func (s *fileState) isUndone(path string) bool { return s.read[path].Undone }
 
 // setUndone remembers that a file that was read is still to be deleted or moved.
 func (s *fileState) setUndone(path string) {

@@ -255,7 +255,7 @@ func TestFileMoveFails(t *testing.T) {
 	assert.Equal(t, componentstatus.StatusOK, host.last().Status())
 	assert.Equal(t, []string{"first.pb.gz"}, names(t, done))
 	assert.FileExists(t, bad)
-	assert.False(t, r.receiver.sections[0].(*files).state.isUndone(first))
+	assert.False(t, r.receiver.sections[0].(*files).state.read[first].Undone)
 }
 
 // TestFileMoveBlocked: the error says why a file cannot be moved, and not that there is no name for it.

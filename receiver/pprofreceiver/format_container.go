@@ -84,12 +84,7 @@ type unpacker struct {
 // open returns the content of a payload, which can still be compressed with gzip or zstd. A payload that is no container is returned
 // unchanged. Its memory stays in use.
 func (u *unpacker) open(payload []byte) (content []byte, err error) {
-	defer func() {
-		// Some of the decoders can panic on untrusted input.
-		if cause := recover(); cause != nil {
-			content, err = nil, newRefusal(malformed, "cannot unpack the payload: %v", cause)
-		}
-	}()
+	defer refusePanic("unpack the payload", &err)
 	switch {
 	case bytes.HasPrefix(payload, []byte(lz4Magic)):
 		if err := u.work.Use(lz4DecoderBytes); err != nil {

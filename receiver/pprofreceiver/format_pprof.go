@@ -72,13 +72,8 @@ func convertLegacy(payload []byte, limit int, work *meter.Meter) (converted []by
 	return out.Bytes(), size, work.Use(int64(out.Cap()))
 }
 
-// parseLegacy recovers from panics: the parsers of google/pprof are made for trusted files.
 func parseLegacy(plain []byte) (parsed *profile.Profile, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			parsed, err = nil, newRefusal(malformed, "cannot parse the payload as an older format: %v", cause)
-		}
-	}()
+	defer refusePanic("parse the payload as an older format", &err)
 	parsed, err = profile.ParseData(plain)
 	if err != nil {
 		return nil, newRefusal(malformed, "cannot parse the payload as an older format: %w", err)

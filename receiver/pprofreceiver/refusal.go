@@ -122,6 +122,13 @@ func refuseUnreadable(action string, err error) error {
 	return newRefusal(class, "cannot %s: %w", action, err)
 }
 
+// refusePanic, deferred, sets the error of a function whose decoder has panicked: many are made for trusted input.
+func refusePanic(action string, err *error) {
+	if cause := recover(); cause != nil {
+		*err = newRefusal(malformed, "cannot %s: %v", action, cause)
+	}
+}
+
 // statusCode is a status code of gRPC and Connect.
 type statusCode struct {
 	number int

@@ -60,12 +60,7 @@ func foldEncoding(values []string) string {
 // decode decodes a body, unless its Content-Encoding is gzip or zstd. The APIs decode these two, under one limit with the
 // compression of the payload. The result has the same limit as bodies, and its memory is kept.
 func (s *server) decode(r *http.Request, m *requestMemory, body []byte) (decoded []byte, err error) {
-	defer func() {
-		// Some of the decoders can panic on untrusted input.
-		if cause := recover(); cause != nil {
-			err = newRefusal(malformed, "cannot read the body: %v", cause)
-		}
-	}()
+	defer refusePanic("read the body", &err)
 	var from io.Reader
 	working := int64(decoderBytes)
 	switch r.Header.Get("Content-Encoding") {

@@ -4,7 +4,9 @@
 package pprofreceiver
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -16,7 +18,7 @@ import (
 
 // requestLimiter limits how many requests are processed at a time, in total and for each tenant.
 type requestLimiter struct {
-	// total is the limit for all requests, perTenant the limit for one tenant. 0 means no limit per tenant.
+	// total is the limit for all requests, perTenant the limit for one tenant.
 	total, perTenant int
 	// wait is how long a request above a limit waits.
 	wait time.Duration
@@ -34,9 +36,10 @@ type tenantLimiter struct {
 	requests int
 }
 
+// newRequestLimiter returns a limiter. A perTenant of 0 means no limit per tenant.
 func newRequestLimiter(total, perTenant int, wait time.Duration) *requestLimiter {
 	return &requestLimiter{
-		total: total, perTenant: perTenant, wait: wait,
+		total: total, perTenant: cmp.Or(perTenant, math.MaxInt), wait: wait,
 		all: semaphore.NewWeighted(int64(total)), tenants: map[string]*tenantLimiter{},
 	}
 }
@@ -46,41 +49,26 @@ func newRequestLimiter(total, perTenant int, wait time.Duration) *requestLimiter
 func (l *requestLimiter) acquire(ctx context.Context, tenant string) (release func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, l.wait)
 	defer cancel()
-	releaseTenant, err := l.acquireTenant(ctx, waiting, tenant)
-	if err != nil {
-		return nil, err
-	}
-	if !acquire(waiting, l.all) {
-		releaseTenant()
-		if ctx.Err() != nil {
-			return nil, canceled(ctx.Err())
-		}
-		return nil, newRefusal(busy, "%d requests are being processed (max_concurrent_requests), and none finished within %s", l.total, l.wait)
-	}
-	return func() {
-		l.all.Release(1)
-		releaseTenant()
-	}, nil
-}
-
-// acquireTenant waits for the limit of the tenant.
-func (l *requestLimiter) acquireTenant(ctx, waiting context.Context, tenant string) (release func(), err error) {
-	if l.perTenant == 0 {
-		return func() {}, nil
-	}
 	own := l.addRequest(tenant)
-	if !acquire(waiting, own.Weighted) {
-		l.removeRequest(tenant, own)
-		if ctx.Err() != nil {
-			return nil, canceled(ctx.Err())
-		}
-		return nil, newRefusal(tenantBusy, "%d requests of this tenant are being processed (max_concurrent_requests_per_tenant), and none finished within %s",
+	switch {
+	case !acquire(waiting, own.Weighted):
+		err = newRefusal(tenantBusy, "%d requests of this tenant are being processed (max_concurrent_requests_per_tenant), and none finished within %s",
 			l.perTenant, l.wait)
-	}
-	return func() {
+	case !acquire(waiting, l.all):
 		own.Release(1)
-		l.removeRequest(tenant, own)
-	}, nil
+		err = newRefusal(busy, "%d requests are being processed (max_concurrent_requests), and none finished within %s", l.total, l.wait)
+	default:
+		return func() {
+			l.all.Release(1)
+			own.Release(1)
+			l.removeRequest(tenant, own)
+		}, nil
+	}
+	l.removeRequest(tenant, own)
+	if ctx.Err() != nil {
+		err = canceled(ctx.Err())
+	}
+	return nil, err
 }
 
 // addRequest returns the limiter of a tenant. The caller must call removeRequest after the request.

@@ -33,7 +33,6 @@ func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Pr
 	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, byEvent: map[bool]map[string]*eventProfile{false: {}, true: {}}, executables: map[codeKey]executable{}}
 		r.readText(plain)
-		r.describeEvents()
 	})
 }
 
@@ -48,7 +47,6 @@ type reader struct {
 	*profilebuilder.Builder
 	// byEvent has the profiles by whether their samples have periods: perf prints those of some events only.
 	byEvent     map[bool]map[string]*eventProfile
-	events      []*eventProfile
 	executables map[codeKey]executable
 	// samples counts the samples that were read. The first one sets wallClock.
 	samples   int

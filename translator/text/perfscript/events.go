@@ -10,12 +10,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
-// eventProfile is the profile of one event.
+// eventProfile is the profile of one event, with the times of its first and last sample.
 type eventProfile struct {
 	*profilebuilder.Profile
 	first, last uint64
-	// period is the period that all samples so far have, or 0 if they differ.
-	period int64
 }
 
 // addSample adds a sample with the current attributes of the reader.
@@ -32,10 +30,11 @@ func (r *reader) addSample(h *header, stack int32) {
 	if h.hasPeriod {
 		value = h.period
 	}
-	if value != p.period {
-		p.period = 0
+	if value != p.Period {
+		p.Period = 0 // The samples have several.
 	}
 	p.first, p.last = min(p.first, h.time), max(p.last, h.time)
+	p.Duration = p.last - p.first
 	time := uint64(0)
 	if r.wallClock {
 		time = h.time
@@ -51,23 +50,13 @@ func (r *reader) profileOf(h *header) *eventProfile {
 	if r.Err() != nil {
 		return &eventProfile{Profile: r.AddProfile(profilebuilder.Profile{})}
 	}
-	p := &eventProfile{first: h.time, last: h.time, period: h.period}
-	p.Profile = r.AddProfile(profilebuilder.Profile{Name: h.event, Type: typeOf(h)})
+	p := &eventProfile{r.AddProfile(profilebuilder.Profile{Name: h.event, Type: typeOf(h), Period: h.period}), h.time, h.time}
 	if h.hasPeriod {
 		// Also if the periods differ: pprofs with and without a period type cannot be merged.
 		p.PeriodType = p.Type
 	}
 	r.byEvent[h.hasPeriod][string(h.event)] = p
-	r.events = append(r.events, p)
 	return p
-}
-
-// describeEvents sets what is only known after the last sample: durations, and periods that all samples share.
-func (r *reader) describeEvents() {
-	for _, p := range r.events {
-		p.Duration = p.last - p.first
-		p.Period = p.period
-	}
 }
 
 // typeOf returns the sample type of an event.
