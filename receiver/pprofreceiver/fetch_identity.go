@@ -6,7 +6,6 @@ package pprofreceiver
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"math"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 // identity identifies a sample by the content of its stack, its attributes and its link. It is the first half of a hash: one is
@@ -24,80 +24,59 @@ type identity [sha256.Size / 2]byte
 // identities computes the identities of the samples of one message. It hashes each shared entry once.
 type identities struct {
 	dictionary pprofile.ProfilesDictionary
-	hash       hash.Hash
-	number     [8]byte
-	digest     [sha256.Size]byte
-
-	functions  map[int32]identity
-	mappings   map[int32]identity
-	locations  map[int32]identity
-	stacks     map[int32]identity
-	attributes map[int32]identity
+	known      map[tableEntry]identity
+	// content has what the sums in progress hash, one after the other.
+	content []byte
 }
 
-func newIdentities(dictionary pprofile.ProfilesDictionary) *identities {
-	return &identities{
-		dictionary: dictionary,
-		hash:       sha256.New(),
-		functions:  map[int32]identity{},
-		mappings:   map[int32]identity{},
-		locations:  map[int32]identity{},
-		stacks:     map[int32]identity{},
-		attributes: map[int32]identity{},
-	}
+// tableEntry is an entry of the dictionary.
+type tableEntry struct {
+	table dictionary.Table
+	index int32
+}
+
+func newIdentities(of pprofile.ProfilesDictionary) *identities {
+	return &identities{dictionary: of, known: map[tableEntry]identity{}}
 }
 
 func (s *identities) of(sample pprofile.Sample) identity {
-	stack := s.stack(sample.StackIndex())
-	set := s.attributeSet(sample.AttributeIndices())
 	link := s.dictionary.LinkTable().At(int(sample.LinkIndex()))
 	trace, span := link.TraceID(), link.SpanID()
 	return s.sum(func() {
-		s.writeAll([]identity{stack})
-		s.writeAll(set)
-		s.hash.Write(trace[:])
-		s.hash.Write(span[:])
+		s.add(s.stack(sample.StackIndex()))
+		s.addSet(sample.AttributeIndices())
+		s.content = append(append(s.content, trace[:]...), span[:]...)
 	})
 }
 
 func (s *identities) stack(i int32) identity {
-	return remember(s.stacks, i, func() identity {
-		indices := s.dictionary.StackTable().At(int(i)).LocationIndices()
-		locations := make([]identity, 0, indices.Len())
-		for _, location := range indices.All() {
-			locations = append(locations, s.location(location))
+	return s.once(tableEntry{dictionary.Stacks, i}, func() {
+		for _, location := range s.dictionary.StackTable().At(int(i)).LocationIndices().All() {
+			s.add(s.location(location))
 		}
-		return s.sum(func() { s.writeAll(locations) })
 	})
 }
 
 func (s *identities) location(i int32) identity {
-	return remember(s.locations, i, func() identity {
+	return s.once(tableEntry{dictionary.Locations, i}, func() {
 		location := s.dictionary.LocationTable().At(int(i))
-		parts := []identity{s.mapping(location.MappingIndex())}
+		s.add(s.mapping(location.MappingIndex()))
+		s.addNumber(location.Address())
 		for _, line := range location.Lines().All() {
-			parts = append(parts, s.function(line.FunctionIndex()))
+			s.add(s.function(line.FunctionIndex()))
+			s.addNumber(uint64(line.Line()))
+			s.addNumber(uint64(line.Column()))
 		}
-		return s.sum(func() {
-			s.writeAll(parts)
-			s.writeNumber(location.Address())
-			for _, line := range location.Lines().All() {
-				s.writeNumber(uint64(line.Line()))
-				s.writeNumber(uint64(line.Column()))
-			}
-		})
 	})
 }
 
 func (s *identities) function(i int32) identity {
-	return remember(s.functions, i, func() identity {
+	return s.once(tableEntry{dictionary.Functions, i}, func() {
 		function := s.dictionary.FunctionTable().At(int(i))
-		return s.sum(func() {
-			s.writeString(function.NameStrindex())
-			s.writeString(function.SystemNameStrindex())
-			s.writeString(function.FilenameStrindex())
-			s.writeNumber(uint64(function.StartLine()))
-		})
+		s.addString(function.NameStrindex())
+		s.addString(function.SystemNameStrindex())
+		s.addString(function.FilenameStrindex())
+		s.addNumber(uint64(function.StartLine()))
 	})
 }
 
@@ -106,7 +85,7 @@ func (s *identities) function(i int32) identity {
 const symbolFlags = "pprof.mapping.has_"
 
 func (s *identities) mapping(i int32) identity {
-	return remember(s.mappings, i, func() identity {
+	return s.once(tableEntry{dictionary.Mappings, i}, func() {
 		mapping := s.dictionary.MappingTable().At(int(i))
 		own := pcommon.NewInt32Slice()
 		for _, index := range mapping.AttributeIndices().All() {
@@ -115,68 +94,63 @@ func (s *identities) mapping(i int32) identity {
 				own.Append(index)
 			}
 		}
-		set := s.attributeSet(own)
-		return s.sum(func() {
-			s.writeString(mapping.FilenameStrindex())
-			s.writeNumber(mapping.MemoryStart())
-			s.writeNumber(mapping.MemoryLimit())
-			s.writeNumber(mapping.FileOffset())
-			s.writeAll(set)
-		})
+		s.addString(mapping.FilenameStrindex())
+		s.addNumber(mapping.MemoryStart())
+		s.addNumber(mapping.MemoryLimit())
+		s.addNumber(mapping.FileOffset())
+		s.addSet(own)
 	})
 }
 
-// attributeSet returns the identities of attributes in an order that does not depend on indices.
-func (s *identities) attributeSet(indices pcommon.Int32Slice) []identity {
+// addSet adds the identities of attributes in an order that does not depend on indices.
+func (s *identities) addSet(indices pcommon.Int32Slice) {
 	set := make([]identity, 0, indices.Len())
 	for _, i := range indices.All() {
-		set = append(set, remember(s.attributes, i, func() identity {
-			attribute := s.dictionary.AttributeTable().At(int(i))
-			return s.sum(func() {
-				s.writeString(attribute.KeyStrindex())
-				s.writeString(attribute.UnitStrindex())
-				s.writeNumber(uint64(attribute.Value().Type()))
-				// The whole text: what was cut would make different values equal. These values were made of labels.
-				s.writeText(string(attributevalue.AppendText(nil, attribute.Value(), math.MaxInt)))
-			})
-		}))
+		set = append(set, s.attribute(i))
 	}
 	slices.SortFunc(set, func(a, b identity) int { return slices.Compare(a[:], b[:]) })
-	return set
-}
-
-func remember(known map[int32]identity, i int32, compute func() identity) identity {
-	found, ok := known[i]
-	if !ok {
-		found = compute()
-		known[i] = found
-	}
-	return found
-}
-
-// sum hashes what write writes. It must not be called while another sum is computed.
-func (s *identities) sum(write func()) (sum identity) {
-	s.hash.Reset()
-	write()
-	copy(sum[:], s.hash.Sum(s.digest[:0]))
-	return sum
-}
-
-func (s *identities) writeAll(parts []identity) {
-	s.writeNumber(uint64(len(parts)))
-	for i := range parts {
-		s.hash.Write(parts[i][:])
+	for _, one := range set {
+		s.add(one)
 	}
 }
 
-func (s *identities) writeNumber(n uint64) {
-	binary.BigEndian.PutUint64(s.number[:], n)
-	s.hash.Write(s.number[:])
+func (s *identities) attribute(i int32) identity {
+	return s.once(tableEntry{dictionary.Attributes, i}, func() {
+		attribute := s.dictionary.AttributeTable().At(int(i))
+		s.addString(attribute.KeyStrindex())
+		s.addString(attribute.UnitStrindex())
+		s.addNumber(uint64(attribute.Value().Type()))
+		// The whole text: what was cut would make different values equal. These values were made of labels.
+		s.content = attributevalue.AppendText(s.content, attribute.Value(), math.MaxInt)
+	})
 }
 
-func (s *identities) writeString(i int32) { s.writeText(s.dictionary.StringTable().At(int(i))) }
+// once returns the sum of an entry, which it computes the first time.
+func (s *identities) once(of tableEntry, add func()) identity {
+	known, found := s.known[of]
+	if !found {
+		known = s.sum(add)
+		s.known[of] = known
+	}
+	return known
+}
 
-func (s *identities) writeText(text string) {
-	s.writeNumber(uint64(len(text)))
-	s.hash.Write([]byte(text))
+// sum hashes what add adds to the content. add can compute other sums.
+func (s *identities) sum(add func()) identity {
+	start := len(s.content)
+	add()
+	digest := sha256.Sum256(s.content[start:])
+	s.content = s.content[:start]
+	return identity(digest[:])
+}
+
+func (s *identities) add(part identity) { s.content = append(s.content, part[:]...) }
+
+func (s *identities) addNumber(n uint64) { s.content = binary.BigEndian.AppendUint64(s.content, n) }
+
+// addString adds a string behind its length.
+func (s *identities) addString(i int32) {
+	text := s.dictionary.StringTable().At(int(i))
+	s.addNumber(uint64(len(text)))
+	s.content = append(s.content, text...)
 }

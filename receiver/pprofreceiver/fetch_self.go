@@ -8,6 +8,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/pprof"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -17,10 +18,9 @@ import (
 // self profiles the Collector itself.
 type self struct {
 	*collector
-	cfg     *SelfConfig
-	started bool
-	// mutexBefore is the rate of mutex profiles before the start.
-	mutexBefore int
+	cfg *SelfConfig
+	// restoreRates is nil before the start.
+	restoreRates func()
 }
 
 func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) {
@@ -33,8 +33,7 @@ func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) 
 
 // Start sets the profiling rates of the process and starts the schedules.
 func (s *self) Start(_ context.Context, host component.Host) error {
-	s.setRates()
-	s.started = true
+	s.restoreRates = s.setRates()
 	s.begin(host)
 	for _, name := range s.cfg.Profiles {
 		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {
@@ -50,8 +49,7 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 // Shutdown stops the schedules and restores the profiling rates of the process.
 func (s *self) Shutdown(ctx context.Context) error {
 	err := s.shutdown(ctx)
-	if s.started {
-		s.started = false
+	if s.restoreRates != nil {
 		s.restoreRates()
 	}
 	return err
@@ -104,21 +102,20 @@ func (s *self) measureCPU(ctx context.Context, profile *bytes.Buffer) error {
 	}
 }
 
-// setRates sets the rates of mutex and block profiles, which are those of the whole process. A rate of 0 or less leaves the current one.
-func (s *self) setRates() {
-	s.mutexBefore = runtime.SetMutexProfileFraction(-1)
+// setRates sets the rates of mutex and block profiles, which are those of the whole process. A rate of 0 or less leaves the current one. restore
+// restores them once. The runtime does not report the rate of block profiles; it becomes 0.
+func (s *self) setRates() (restore func()) {
+	before := runtime.SetMutexProfileFraction(-1)
 	if s.cfg.MutexProfileFraction > 0 {
 		runtime.SetMutexProfileFraction(s.cfg.MutexProfileFraction)
 	}
 	if s.cfg.BlockProfileFraction > 0 {
 		runtime.SetBlockProfileRate(s.cfg.BlockProfileFraction)
 	}
-}
-
-// restoreRates restores the rates. The runtime does not report the rate of block profiles; it becomes 0.
-func (s *self) restoreRates() {
-	runtime.SetMutexProfileFraction(s.mutexBefore)
-	if s.cfg.BlockProfileFraction > 0 {
-		runtime.SetBlockProfileRate(0)
-	}
+	return sync.OnceFunc(func() {
+		runtime.SetMutexProfileFraction(before)
+		if s.cfg.BlockProfileFraction > 0 {
+			runtime.SetBlockProfileRate(0)
+		}
+	})
 }

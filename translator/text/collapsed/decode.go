@@ -50,7 +50,7 @@ func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profile
 		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period)), hasType: len(src.SampleTypes) > 0}
 		switch options.Form {
 		case Groups, Lines:
-			r.readText(plain, options.Form == Groups)
+			r.EachLine(plain, func(line []byte) { r.readLine(line, options.Form == Groups) })
 		case Trie:
 			r.readTrie(plain)
 		case Tree:

@@ -11,23 +11,11 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// readText reads one stack from each line. It skips empty lines.
-func (r *reader) readText(text []byte, counted bool) {
-	for number := 1; len(text) > 0 && r.Err() == nil; number++ {
-		var line []byte
-		line, text, _ = bytes.Cut(text, []byte("\n"))
-		r.Advance(int64(len(line)) + 1)
-		if line = bytes.TrimRight(line, " \t\r"); len(line) == 0 {
-			continue
-		}
-		r.readLine(line, counted)
-		if r.Err() != nil {
-			r.AddPosition("line %d", number)
-		}
-	}
-}
-
+// readLine reads the stack of a line, unless the line is empty.
 func (r *reader) readLine(line []byte, counted bool) {
+	if len(line) == 0 {
+		return
+	}
 	stack, count := line, int64(1)
 	if counted {
 		if key, value, isHeader := cutHeader(line); isHeader {

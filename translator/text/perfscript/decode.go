@@ -64,18 +64,12 @@ type reader struct {
 
 // readText reads all samples. An empty line or the next header ends a sample.
 func (r *reader) readText(text []byte) {
-	number := 1
-	for ; len(text) > 0 && r.Err() == nil; number++ {
-		var line []byte
-		line, text, _ = bytes.Cut(text, []byte("\n"))
-		r.Advance(int64(len(line)) + 1)
-		if r.readLine(bytes.TrimRight(line, " \t\r")); r.Err() != nil {
-			r.AddPosition("line %d", number)
-			return
-		}
+	last := r.EachLine(text, r.readLine)
+	if r.Err() != nil {
+		return
 	}
 	if r.endSample(); r.Err() != nil {
-		r.AddPosition("line %d", number-1)
+		r.AddPosition("line %d", last)
 	}
 	if r.samples == 0 {
 		r.Failf("there is no sample")

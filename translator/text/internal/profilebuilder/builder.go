@@ -151,6 +151,20 @@ func (b *Builder) addString(s []byte) int32 {
 	return b.dict.StringBytes(s)
 }
 
+// EachLine calls read with each line of a text, without white space at its end, until there is an error. It returns the number of the last line.
+func (b *Builder) EachLine(text []byte, read func(line []byte)) (number int) {
+	for len(text) > 0 && b.err == nil {
+		number++
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		b.Advance(int64(len(line)) + 1)
+		if read(bytes.TrimRight(line, " \t\r")); b.err != nil {
+			b.AddPosition("line %d", number)
+		}
+	}
+	return number
+}
+
 // Function returns the index of the function with this name in this file.
 func (b *Builder) Function(name, file []byte) int32 {
 	f := dictionary.Function{Name: b.addString(b.normalized(name)), Filename: b.addString(file)}
