@@ -43,8 +43,7 @@ func byName(messages []pprofile.Profiles) map[string][]pprofile.Profiles {
 // TestScrapeGo scrapes net/http/pprof of this process, every profile that it has.
 func TestScrapeGo(t *testing.T) {
 	rates := &self{cfg: &SelfConfig{BlockProfileFraction: 1, MutexProfileFraction: 1}}
-	rates.setRates()
-	defer rates.restoreRates()
+	defer rates.setRates()()
 	to := newTarget(t, http.DefaultServeMux.ServeHTTP)
 	host := &watchingHost{}
 	r := runScrape(t, host, func(cfg *ScrapeConfig) {

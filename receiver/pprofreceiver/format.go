@@ -4,6 +4,8 @@
 package pprofreceiver
 
 import (
+	"slices"
+	"strings"
 	"sync"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -12,6 +14,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/text"
+	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/cpuprofile"
+	"github.com/otelpprof/otelpprof/translator/text/perfscript"
+	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
 // payloadFormat translates one payload to OTLP profiles. The code that reads a request or a file sets the format of each payload that it
@@ -65,5 +71,69 @@ func (s *skippedEvents) log(types []jfr.SkippedEvents) {
 		s.logged[skipped.Type] = struct{}{}
 		s.logger.Debug("Skipped the events of a JFR recording of which there is no profile. The type is logged once.",
 			zap.String("type", skipped.Type), zap.Int("events", skipped.Events))
+	}
+}
+
+// The formats whose names have a meaning of their own in an API.
+const (
+	formatPprof  = "pprof"
+	formatJFR    = "jfr"
+	formatFolded = "folded" // collapsed stacks with counts
+)
+
+// decodeText is the Decode of a translator.
+type decodeText func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error)
+
+// namedFormat is a format that a request can name, in addition to pprof and jfr.
+type namedFormat struct {
+	// names are equivalent. Errors list the first one.
+	names []string
+	// form is that of collapsed stacks, if decode is nil.
+	form   collapsed.Form
+	decode decodeText
+	// takesType is true if a request can name the type of the values.
+	takesType bool
+	// isIn reports whether a payload that begins like this has the format. It is nil if only a request can say that.
+	isIn func(begin []byte) bool
+	// isLines means that isIn is not sufficient: the format must also read the first lines.
+	isLines bool
+}
+
+// namedFormats has all of them.
+var namedFormats = []namedFormat{
+	{names: []string{formatFolded, "collapsed", "groups"}, form: collapsed.Groups, takesType: true, isIn: hasSemicolon, isLines: true}, // groups is Pyroscope's name
+	{names: []string{"lines"}, form: collapsed.Lines, takesType: true},
+	{names: []string{"trie"}, form: collapsed.Trie, takesType: true},
+	{names: []string{"tree"}, form: collapsed.Tree, takesType: true},
+	{names: []string{"speedscope"}, decode: speedscope.Decode, takesType: true, isIn: isSpeedscope},
+	{names: []string{"cpuprofile"}, decode: cpuprofile.Decode, takesType: true, isIn: isCPUProfile},
+	{names: []string{"perf_script", "perf"}, decode: perfscript.Decode, isIn: isText, isLines: true},
+}
+
+// findFormat returns the format with a name. pprof and jfr are none of them.
+func findFormat(name string) (*namedFormat, error) {
+	i := slices.IndexFunc(namedFormats, func(f namedFormat) bool { return slices.Contains(f.names, name) })
+	if i < 0 {
+		return nil, newRefusal(unknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, formatPprof, formatJFR, formatNames())
+	}
+	return &namedFormats[i], nil
+}
+
+// formatNames lists namedFormats.
+func formatNames() string {
+	names := make([]string, len(namedFormats))
+	for i, format := range namedFormats {
+		names[i] = format.names[0]
+	}
+	return strings.Join(names, ", ")
+}
+
+// text returns a format whose frames have names. period is the value of one count of collapsed stacks.
+func (f *formats) text(named *namedFormat, period int64) payloadFormat {
+	return func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+		if named.decode != nil {
+			return named.decode(payload, source, f.textOptions)
+		}
+		return collapsed.Decode(payload, source, collapsed.Options{Form: named.form, Period: period, Options: f.textOptions})
 	}
 }
