@@ -14,29 +14,22 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
-type bodyFormat int
-
-const (
-	formatText bodyFormat = iota
-	formatPprof
-)
-
 // readBody copies the body of the record and finds its format. Afterwards, a pprof is decompressed in t.pprof.
-func (t *decoding) readBody() (bodyFormat, *refusal) {
+func (t *decoding) readBody() (isPprof bool, refused *refusal) {
 	if refused := t.copyBody(); refused != nil {
-		return 0, refused
+		return false, refused
 	}
-	format, refused := t.findFormat()
+	isPprof, refused = t.isPprof()
 	if refused != nil {
-		return 0, refused
+		return false, refused
 	}
-	if format == formatPprof {
+	if isPprof {
 		refused = t.unpackPprof()
 	} else if limit := t.opts.Limits.BodyBytes; len(t.body) > limit {
 		refused = tooLarge("bytes of the body", len(t.body), limit)
 	}
 	t.result.BodyBytes += len(t.payload)
-	return format, refused
+	return isPprof, refused
 }
 
 // emptyBody refuses records that are cheap to send.
@@ -72,21 +65,17 @@ func (t *decoding) copyBody() *refusal {
 	return nil
 }
 
-// findFormat uses the format that the record names, or else the first bytes of the body.
-func (t *decoding) findFormat() (bodyFormat, *refusal) {
-	switch t.record.format {
-	case dataFormatText:
-		return formatText, nil
-	case dataFormatPprof:
-		return formatPprof, nil
-	}
+// isPprof reports whether the body is a pprof, and not a text: by the format that the record names, or else by the first bytes of the body.
+func (t *decoding) isPprof() (bool, *refusal) {
 	switch {
-	case !inflate.Plain(t.body), beginsLikeGzip(t.body), t.mayBePlain():
-		return formatPprof, nil
+	case t.record.format == dataFormatText:
+		return false, nil
+	case t.record.format == dataFormatPprof, !inflate.Plain(t.body), beginsLikeGzip(t.body), t.mayBePlain():
+		return true, nil
 	case t.record.format == "":
-		return formatText, nil
+		return false, nil
 	default:
-		return 0, refuse(ReasonFormat, "%s must be %q or %q, is %.64q", attributeDataFormat,
+		return false, refuse(ReasonFormat, "%s must be %q or %q, is %.64q", attributeDataFormat,
 			dataFormatPprof, dataFormatText, t.record.format)
 	}
 }

@@ -117,14 +117,15 @@ func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
 		return refused
 	}
 	t.record = readRecord(log, t)
-	format, refused := t.readBody()
-	if refused != nil {
+	isPprof, refused := t.readBody()
+	switch {
+	case refused != nil:
 		return refused
-	}
-	if format == formatText {
+	case isPprof:
+		return t.decodePprof()
+	default:
 		return t.decodeText()
 	}
-	return t.decodePprof()
 }
 
 // Limits limits one record, or the records of one request together. Each limit is checked before the memory is allocated.
