@@ -28,10 +28,14 @@ type payloadFormat func(payload []byte, source pprof.Source) (pprofile.Profiles,
 type formats struct {
 	decoder     *pprof.Decoder
 	recordings  *jfr.Decoder
-	skipped     skippedEvents
 	textOptions text.Options
 	// limit is the maximum size of a decompressed payload in bytes.
 	limit int
+
+	logger *zap.Logger
+	lock   sync.Mutex
+	// logged has the types of events that were logged as skipped.
+	logged map[string]struct{}
 }
 
 // newFormats returns the formats with the options of a receiver.
@@ -42,34 +46,29 @@ func newFormats(options pprof.DecodeOptions, keepGeneratedNames bool, logger *za
 			Limits: options.Limits, LinkLabels: options.LinkLabels, KeepGeneratedNames: keepGeneratedNames,
 			IncludeOriginalPayload: options.IncludeOriginalPayload,
 		}),
-		skipped:     skippedEvents{logger: logger, logged: map[string]struct{}{}},
 		textOptions: text.Options{Limits: options.Limits, KeepGeneratedNames: keepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload},
 		limit:       options.Limits.InflatedBytes,
+		logger:      logger,
+		logged:      map[string]struct{}{},
 	}
 }
 
 // maxSkippedTypes is the maximum number of types of events that are logged.
 const maxSkippedTypes = 1000
 
-// skippedEvents logs each type of events that no profile has when it occurs first. A recording of the JDK has a hundred such types.
-type skippedEvents struct {
-	logger *zap.Logger
-	lock   sync.Mutex
-	logged map[string]struct{}
-}
-
-func (s *skippedEvents) log(types []jfr.SkippedEvents) {
-	if len(types) == 0 || !s.logger.Core().Enabled(zap.DebugLevel) {
+// logSkipped logs each type of events that no profile has when it occurs first. A recording of the JDK has a hundred such types.
+func (f *formats) logSkipped(types []jfr.SkippedEvents) {
+	if len(types) == 0 || !f.logger.Core().Enabled(zap.DebugLevel) {
 		return
 	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
+	f.lock.Lock()
+	defer f.lock.Unlock()
 	for _, skipped := range types {
-		if _, found := s.logged[skipped.Type]; found || len(s.logged) == maxSkippedTypes {
+		if _, found := f.logged[skipped.Type]; found || len(f.logged) == maxSkippedTypes {
 			continue
 		}
-		s.logged[skipped.Type] = struct{}{}
-		s.logger.Debug("Skipped the events of a JFR recording of which there is no profile. The type is logged once.",
+		f.logged[skipped.Type] = struct{}{}
+		f.logger.Debug("Skipped the events of a JFR recording of which there is no profile. The type is logged once.",
 			zap.String("type", skipped.Type), zap.Int("events", skipped.Events))
 	}
 }

@@ -47,7 +47,7 @@ const (
 func (f *formats) jfr(labels []byte, period time.Duration) payloadFormat {
 	return f.container(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 		profiles, stats, err := f.recordings.Decode(payload, jfr.Source{Source: source, Labels: labels, Period: period})
-		f.skipped.log(stats.Skipped)
+		f.logSkipped(stats.Skipped)
 		return profiles, stats.DecodeStats, err
 	}, suffixJFR)
 }

@@ -152,7 +152,7 @@ func (t *decoding) inflate() *refusal {
 		return t.memoryRefusal()
 	case err != nil:
 		t.inflatedLeft -= int64(max(limit/refusedPart, size))
-		return inflateRefusal(err)
+		return refusalOf(ReasonCompression, err)
 	}
 	t.pprof = t.inflated
 	t.inflatedLeft -= int64(size)

@@ -28,7 +28,7 @@ type resourceEntry struct {
 	frameType int32
 	target    pprofile.ResourceProfiles
 	// hash is the beginning of all profile ids of the resource, made on first use.
-	hash profileid.Hash
+	hash *profileid.Hash
 	// size is zero after its memory is in use. made is true after the target is made.
 	size containerSize
 	made bool

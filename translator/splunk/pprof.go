@@ -5,7 +5,6 @@ package splunk
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -42,7 +41,7 @@ func (t *decoding) translatePprof() *refusal {
 		if t.memory.Err() != nil {
 			return t.memoryRefusal()
 		}
-		return wireRefusal(err)
+		return refusalOf(ReasonPprof, err)
 	}
 	columns, refused := t.checkValues()
 	if refused != nil {
@@ -53,7 +52,7 @@ func (t *decoding) translatePprof() *refusal {
 	}
 	repeated, err := t.tables.Resolve(w, t.dict, rules{t})
 	if err != nil {
-		return wireRefusal(err)
+		return refusalOf(ReasonPprof, err)
 	}
 	if t.result.PprofRecords+t.result.TextRecords == 0 {
 		// Usually there is only this profile. Its size is an estimate for the capacity, within bounds.
@@ -100,8 +99,7 @@ func (t *decoding) checkValues() (columns int, refused *refusal) {
 	for i := range w.Samples {
 		end := w.Samples[i].ValuesEnd
 		if n := int(end - start); n != 0 && n != columns {
-			return 0, wireRefusal(fmt.Errorf("%w: sample %d has %d values, there are %d sample types",
-				pprofwire.ErrMalformed, i, n, len(w.SampleTypes)))
+			return 0, refuse(ReasonPprof, "%w: sample %d has %d values, there are %d sample types", pprofwire.ErrMalformed, i, n, len(w.SampleTypes))
 		}
 		start = end
 	}

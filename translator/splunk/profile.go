@@ -107,9 +107,9 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 }
 
 // newHash starts the hash for profile ids with the resource, which is hashed once. The caller adds the record.
-func newHash(s *scopeEntry) profileid.Hash {
+func newHash(s *scopeEntry) *profileid.Hash {
 	r := s.resource
-	if r.hash == (profileid.Hash{}) {
+	if r.hash == nil {
 		r.hash = profileid.NewHash()
 		r.hash.Attributes(r.source.Resource().Attributes())
 	}

@@ -113,18 +113,10 @@ func checkDepth(owner string, attributes pcommon.Map) *refusal {
 	return nil
 }
 
-// wireRefusal adds the reason to an error of the pprof reader.
-func wireRefusal(err error) *refusal {
-	if errors.Is(err, pprofwire.ErrTooLarge) {
-		return &refusal{ReasonTooLarge, err}
+// refusalOf returns the refusal for an error of decompression or of the pprof reader. reason is for what is not too large.
+func refusalOf(reason Reason, err error) *refusal {
+	if errors.Is(err, inflate.ErrTooLarge) || errors.Is(err, pprofwire.ErrTooLarge) {
+		reason = ReasonTooLarge
 	}
-	return &refusal{ReasonPprof, err}
-}
-
-// inflateRefusal adds the reason to an error of decompression.
-func inflateRefusal(err error) *refusal {
-	if errors.Is(err, inflate.ErrTooLarge) {
-		return &refusal{ReasonTooLarge, err}
-	}
-	return &refusal{ReasonCompression, err}
+	return &refusal{reason, err}
 }

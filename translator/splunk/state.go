@@ -12,7 +12,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
-	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
@@ -90,7 +89,7 @@ func (t *decoding) release() (bytes int) {
 	t.tables.Release()
 	t.dict.Reset(dictionary.Lengths{})
 	for _, g := range t.groups {
-		g.key, g.scope, g.hash = groupKey{}, nil, profileid.Hash{}
+		g.key, g.scope, g.hash = groupKey{}, nil, nil
 	}
 	t.groups = t.groups[:0]
 	t.memory = requestMemory{}

@@ -25,7 +25,7 @@ type groupKey struct {
 type textGroup struct {
 	key               groupKey
 	scope             *scopeEntry
-	hash              profileid.Hash
+	hash              *profileid.Hash
 	events            events
 	droppedAttributes uint32
 }

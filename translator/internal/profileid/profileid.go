@@ -20,11 +20,9 @@ import (
 )
 
 // Hash collects the content that the ids depend on. Create it with [NewHash].
-type Hash struct{ state *state }
-
-// state collects short writes: one call of the hash function for each number would take longer than the hashing itself.
-type state struct {
-	hash    hash.Cloner
+type Hash struct {
+	hash hash.Cloner
+	// pending has short writes: one call of the hash function for each number would take longer than the hashing itself.
 	pending []byte
 }
 
@@ -32,65 +30,65 @@ type state struct {
 const pendingBytes = 512
 
 // NewHash returns an empty Hash.
-func NewHash() Hash {
-	return Hash{&state{sha256.New().(hash.Cloner), make([]byte, 0, pendingBytes)}} // SHA-256 can be cloned since Go 1.25.
+func NewHash() *Hash {
+	return &Hash{sha256.New().(hash.Cloner), make([]byte, 0, pendingBytes)} // SHA-256 can be cloned since Go 1.25.
 }
 
 // Clone returns a Hash with the same content, which collects further content of its own.
-func (h Hash) Clone() Hash {
-	same, err := h.state.hash.Clone()
+func (h *Hash) Clone() *Hash {
+	same, err := h.hash.Clone()
 	if err != nil {
 		panic(err) // only of hashes that consist of another hash
 	}
-	return Hash{&state{same, append(make([]byte, 0, pendingBytes), h.state.pending...)}}
+	return &Hash{same, append(make([]byte, 0, pendingBytes), h.pending...)}
 }
 
 // Bytes adds bytes, prefixed with their length.
-func (h Hash) Bytes(b []byte) {
+func (h *Hash) Bytes(b []byte) {
 	h.Number(uint64(len(b)))
 	if h.makeSpace(len(b)) {
-		h.state.pending = append(h.state.pending, b...)
+		h.pending = append(h.pending, b...)
 	} else {
-		h.state.hash.Write(b)
+		h.hash.Write(b)
 	}
 }
 
 // text adds a string, prefixed with its length.
-func (h Hash) text(s string) {
+func (h *Hash) text(s string) {
 	h.Number(uint64(len(s)))
 	for ; len(s) > pendingBytes; s = s[pendingBytes:] { // The hash takes only bytes: to write all at once would copy them.
 		h.makeSpace(pendingBytes)
-		h.state.pending = append(h.state.pending, s[:pendingBytes]...)
+		h.pending = append(h.pending, s[:pendingBytes]...)
 	}
 	h.makeSpace(len(s))
-	h.state.pending = append(h.state.pending, s...)
+	h.pending = append(h.pending, s...)
 }
 
 // Number adds a number.
-func (h Hash) Number(n uint64) {
+func (h *Hash) Number(n uint64) {
 	h.makeSpace(8)
-	h.state.pending = binary.BigEndian.AppendUint64(h.state.pending, n)
+	h.pending = binary.BigEndian.AppendUint64(h.pending, n)
 }
 
 // makeSpace writes the buffer to the hash if n more bytes do not fit. It reports whether n bytes fit into the empty
 // buffer.
-func (h Hash) makeSpace(n int) bool {
-	if n > cap(h.state.pending)-len(h.state.pending) {
-		h.state.hash.Write(h.state.pending)
-		h.state.pending = h.state.pending[:0]
+func (h *Hash) makeSpace(n int) bool {
+	if n > cap(h.pending)-len(h.pending) {
+		h.hash.Write(h.pending)
+		h.pending = h.pending[:0]
 	}
-	return n <= cap(h.state.pending)
+	return n <= cap(h.pending)
 }
 
 // sum appends the hash of everything that was added.
-func (h Hash) sum(dst []byte) []byte {
+func (h *Hash) sum(dst []byte) []byte {
 	h.makeSpace(pendingBytes)
-	return h.state.hash.Sum(dst)
+	return h.hash.Sum(dst)
 }
 
 // Attributes adds attributes; their order does not matter. Their nesting must have been checked with
 // [attributevalue.Check].
-func (h Hash) Attributes(m pcommon.Map) {
+func (h *Hash) Attributes(m pcommon.Map) {
 	type pair struct {
 		key   string
 		value pcommon.Value
@@ -108,7 +106,7 @@ func (h Hash) Attributes(m pcommon.Map) {
 }
 
 // value adds the type and the content of a value.
-func (h Hash) value(v pcommon.Value) {
+func (h *Hash) value(v pcommon.Value) {
 	h.Number(uint64(v.Type()))
 	switch v.Type() {
 	case pcommon.ValueTypeSlice:
@@ -127,7 +125,7 @@ func (h Hash) value(v pcommon.Value) {
 }
 
 // IDs returns the ids for the content that was added. The Hash must not be used afterwards.
-func (h Hash) IDs() IDs {
+func (h *Hash) IDs() IDs {
 	ids := IDs{hash: h}
 	h.sum(ids.origin[:0])
 	return ids
@@ -135,7 +133,7 @@ func (h Hash) IDs() IDs {
 
 // IDs generates the ids of the profiles of one payload.
 type IDs struct {
-	hash   Hash
+	hash   *Hash
 	origin [sha256.Size]byte
 	n      uint64
 }
@@ -146,8 +144,8 @@ const maxTypeBytes = 1 << 10
 // Next returns the id of the next profile. The beginning of its sample type is part of the id.
 func (ids *IDs) Next(sampleType, unit string) (id pprofile.ProfileID) {
 	h := ids.hash
-	h.state.hash.Reset()
-	h.state.pending = append(h.state.pending[:0], ids.origin[:]...)
+	h.hash.Reset()
+	h.pending = append(h.pending[:0], ids.origin[:]...)
 	h.Number(ids.n)
 	h.text(sampleType[:min(len(sampleType), maxTypeBytes)])
 	h.text(unit[:min(len(unit), maxTypeBytes)])

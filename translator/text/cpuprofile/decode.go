@@ -48,42 +48,39 @@ type reader struct {
 	stack []int32
 }
 
-// fields are the fields of the file, all of which it must have.
-type fields struct{ nodes, samples, timeDeltas, startTime, endTime profilebuilder.Place }
+// fieldNames are the fields of the file, all of which it must have.
+var fieldNames = []string{"nodes", "samples", "timeDeltas", "startTime", "endTime"}
 
 func (r *reader) readFile() {
 	f := r.readFields()
 	if r.Err() == nil {
-		r.readNodes(f.nodes)
+		r.readNodes(f["nodes"])
 	}
 	if r.Err() == nil {
 		r.readParents()
 	}
 	if r.Err() == nil {
 		r.checkCycles()
-		r.readSamples(&f)
+		r.readSamples(f)
 	}
 }
 
 // readFields finds the fields. They come in any order.
-func (r *reader) readFields() (f fields) {
-	byName := map[string]*profilebuilder.Place{
-		"nodes": &f.nodes, "samples": &f.samples, "timeDeltas": &f.timeDeltas, "startTime": &f.startTime, "endTime": &f.endTime,
-	}
+func (r *reader) readFields() map[string]profilebuilder.Place {
+	f := map[string]profilebuilder.Place{}
 	for key := range r.Fields() {
-		place, known := byName[string(key)]
-		switch {
-		case !known:
+		switch { // string(key) would copy a long one.
+		case !slices.ContainsFunc(fieldNames, func(name string) bool { return name == string(key) }):
 			r.Skip()
-		case place.At > 0:
+		case f[string(key)].At > 0:
 			r.Failf("the file has the field %q twice", key)
 		default:
-			*place = r.Mark()
+			f[string(key)] = r.Mark()
 		}
 	}
 	r.End()
-	for _, name := range []string{"nodes", "samples", "timeDeltas", "startTime", "endTime"} {
-		if byName[name].At == 0 {
+	for _, name := range fieldNames {
+		if f[name].At == 0 {
 			r.Failf("the file has no field %q", name)
 		}
 	}
@@ -98,26 +95,26 @@ type sample struct {
 }
 
 // readSamples reads the samples and adds their values.
-func (r *reader) readSamples(f *fields) {
-	start := r.readTime("startTime", f.startTime)
-	end := r.readTime("endTime", f.endTime)
-	if f.samples.Items != f.timeDeltas.Items {
-		r.Failf("there are %d samples and %d timeDeltas", f.samples.Items, f.timeDeltas.Items)
+func (r *reader) readSamples(f map[string]profilebuilder.Place) {
+	start, end := r.readTime(f, "startTime"), r.readTime(f, "endTime")
+	samples, timeDeltas := f["samples"], f["timeDeltas"]
+	if samples.Items != timeDeltas.Items {
+		r.Failf("there are %d samples and %d timeDeltas", samples.Items, timeDeltas.Items)
 	}
 	if end < start {
 		r.Failf("endTime is below startTime")
 	}
-	r.readSampledNodes(f.samples)
-	r.readTimeDeltas(f.timeDeltas, start)
+	r.readSampledNodes(samples)
+	r.readTimeDeltas(timeDeltas, start)
 	r.addSamples(start, end)
 }
 
 // readTime reads a time in microseconds, and returns it in nanoseconds.
-func (r *reader) readTime(name string, from profilebuilder.Place) int64 {
+func (r *reader) readTime(f map[string]profilebuilder.Place, name string) int64 {
 	if r.Err() != nil {
 		return 0
 	}
-	r.At = from.At
+	r.At = f[name].At
 	time := r.ReadValue(1e3, false)
 	if time < 0 {
 		r.Failf("byte %d: the time is below 0", r.At)

@@ -138,13 +138,7 @@ func cutFirst(text []byte) (word, rest []byte) {
 
 // cutLast returns the last word and the rest.
 func cutLast(text []byte) (rest, word []byte) {
-	end := len(text)
-	for end > 0 && isSpace(text[end-1]) {
-		end--
-	}
-	start := end
-	for start > 0 && !isSpace(text[start-1]) {
-		start--
-	}
-	return text[:start], text[start:end]
+	text = bytes.TrimRight(text, " \t")
+	start := bytes.LastIndexAny(text, " \t") + 1
+	return text[:start], text[start:]
 }
