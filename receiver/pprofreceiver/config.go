@@ -20,9 +20,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// defaultMaxPayloads is enough for all known clients: they send one profile at a time, or the few kinds of one program.
-const defaultMaxPayloads = 256
-
 // Config is the configuration of the receiver. The options outside of the sections server, remote, scrape, file and self
 // apply to all of them.
 type Config struct {
@@ -113,7 +110,7 @@ func createDefaultConfig() component.Config {
 		Scrape:           configoptional.Default(defaultScrapeConfig()),
 		File:             configoptional.Default(defaultFileConfig()),
 		Self:             configoptional.Default(defaultSelfConfig()),
-		Limits:           LimitsConfig{Payloads: defaultMaxPayloads, InflatedBytes: limits.InflatedBytes, Samples: limits.Samples},
+		Limits:           LimitsConfig{Payloads: 256, InflatedBytes: limits.InflatedBytes, Samples: limits.Samples},
 		LinkLabels:       pprof.DefaultLinkLabels(),
 		ThreadAttributes: true,
 		ZeroValues:       ZeroValuesDrop,

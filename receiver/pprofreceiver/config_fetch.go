@@ -103,10 +103,6 @@ func (cfg *RemoteConfig) Validate() error {
 	return errors.Join(configcheck.URL("endpoint", cfg.HTTP.Endpoint), configcheck.Bytes("max_response_size", cfg.MaxResponseSize))
 }
 
-// defaultSettle is longer than most writers pause between two writes. A file that changes after it was read is read
-// again.
-const defaultSettle = 2 * time.Second
-
 // FileConfig configures reading files.
 type FileConfig struct {
 	Schedule ScheduleConfig `mapstructure:",squash"`
@@ -142,7 +138,8 @@ type FileConfig struct {
 var _ confmap.Validator = (*FileConfig)(nil)
 
 func defaultFileConfig() FileConfig {
-	return FileConfig{Schedule: defaultSchedule(), Settle: defaultSettle, LegacyFormats: true}
+	// Most writers pause for less than Settle between two writes. A file that changes after it was read is read again.
+	return FileConfig{Schedule: defaultSchedule(), Settle: 2 * time.Second, LegacyFormats: true}
 }
 
 // Validate checks the options.
@@ -162,10 +159,6 @@ func (cfg *FileConfig) Validate() error {
 	}
 	return errors.Join(errs...)
 }
-
-// defaultCPUDuration is half of the interval: a process has only one CPU profiler, and others can use it for the rest of
-// the time.
-const defaultCPUDuration = 5 * time.Second
 
 // selfProfiles are the profiles that the Collector can capture of itself.
 var selfProfiles = []string{profileCPU, profileHeap, profileAllocs, profileGoroutine, profileMutex, profileBlock}
@@ -201,7 +194,8 @@ var _ confmap.Validator = (*SelfConfig)(nil)
 func defaultSelfConfig() SelfConfig {
 	return SelfConfig{
 		Schedule: defaultSchedule(), BlockProfileFraction: 1, MutexProfileFraction: 1,
-		Profiles: slices.Clone(selfProfiles), CPUDuration: defaultCPUDuration, Delta: DeltaComputed,
+		Profiles: slices.Clone(selfProfiles), Delta: DeltaComputed,
+		CPUDuration: 5 * time.Second, // A process has only one CPU profiler, and others can use it for the rest of the interval.
 	}
 }
 

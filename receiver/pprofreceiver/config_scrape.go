@@ -20,11 +20,8 @@ import (
 )
 
 const (
-	defaultScrapeInterval = 15 * time.Second
-	defaultScrapeSeconds  = 10
 	// maxJitter is the longest time by which a fetch begins later, so that targets are not all fetched at once.
-	maxJitter         = 5 * time.Second
-	defaultPathPrefix = "/debug/pprof"
+	maxJitter = 5 * time.Second
 	// maxConcurrentProfiles is how many profiles are processed at a time. It is enough to use a few processors.
 	maxConcurrentProfiles = 8
 )
@@ -104,12 +101,12 @@ func defaultScrapeConfig() ScrapeConfig {
 	cfg := ScrapeConfig{
 		Schedule:        defaultSchedule(),
 		HTTP:            confighttp.NewDefaultClientConfig(),
-		Seconds:         defaultScrapeSeconds,
+		Seconds:         10,
 		Delta:           DeltaComputed,
-		PathPrefix:      defaultPathPrefix,
+		PathPrefix:      "/debug/pprof",
 		MaxResponseSize: defaultMaxResponseSize,
 	}
-	cfg.Schedule.CollectionInterval = defaultScrapeInterval
+	cfg.Schedule.CollectionInterval = 15 * time.Second
 	for _, name := range selfProfiles {
 		cfg.Profiles = append(cfg.Profiles, ScrapedProfile{Name: name})
 	}

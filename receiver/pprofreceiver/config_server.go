@@ -18,15 +18,6 @@ import (
 )
 
 const (
-	defaultEndpoint              = "localhost:4040"
-	defaultPath                  = "/v1/pprof"
-	defaultMaxRequestBodySize    = 20 << 20
-	defaultReadTimeout           = 30 * time.Second
-	defaultReadHeaderTimeout     = 10 * time.Second
-	defaultWriteTimeout          = time.Minute
-	defaultMaxConnections        = 1000
-	defaultMaxConcurrentRequests = 64
-
 	// concurrencyWait is how long a request above the limits of concurrent requests waits before it is refused.
 	concurrencyWait = 5 * time.Second
 
@@ -82,18 +73,18 @@ var _ confmap.Validator = (*ServerConfig)(nil)
 
 func defaultServerConfig() ServerConfig {
 	http := confighttp.NewDefaultServerConfig()
-	http.NetAddr.Endpoint = defaultEndpoint
-	http.MaxRequestBodySize = defaultMaxRequestBodySize
-	http.ReadTimeout = defaultReadTimeout
-	http.ReadHeaderTimeout = defaultReadHeaderTimeout
+	http.NetAddr.Endpoint = "localhost:4040"
+	http.MaxRequestBodySize = 20 << 20
+	http.ReadTimeout = 30 * time.Second
+	http.ReadHeaderTimeout = 10 * time.Second
 	// It starts after the header. It must be longer than ReadTimeout, or else a slow client never gets the answer.
-	http.WriteTimeout = defaultWriteTimeout
+	http.WriteTimeout = time.Minute
 	return ServerConfig{
 		HTTP:                  http,
-		Path:                  defaultPath,
+		Path:                  "/v1/pprof",
 		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true, PyroscopePush: true, Datadog: true, Parca: true},
-		MaxConnections:        defaultMaxConnections,
-		MaxConcurrentRequests: defaultMaxConcurrentRequests,
+		MaxConnections:        1000,
+		MaxConcurrentRequests: 64,
 		TenantFrom:            TenantFromHeader,
 	}
 }

@@ -43,14 +43,11 @@ var (
 	_ confmap.Validator   = (*Config)(nil)
 )
 
-// maxRecvMsgSizeMiB is the same as for HTTP. gRPC's default, 4 MiB, is less than a Java agent can send.
-const maxRecvMsgSizeMiB = 20
-
 // defaultProtocols returns the settings of gRPC and HTTP. Both are off until the configuration names them.
 func defaultProtocols() otlpreceiver.Protocols {
 	protocols := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config).Protocols
 	grpc := *protocols.GRPC.GetOrInsertDefault()
-	grpc.MaxRecvMsgSizeMiB = maxRecvMsgSizeMiB
+	grpc.MaxRecvMsgSizeMiB = 20 // As for HTTP. The default, 4 MiB, is less than a Java agent can send.
 	protocols.GRPC = configoptional.Default(grpc)
 	return protocols
 }

@@ -54,18 +54,7 @@ func newConverter(cfg *Config, set receiver.Settings) (*converter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &converter{
-		translator: splunkrecords.NewTranslator(&cfg.Config, metricsOf(telemetry), set.Logger),
-		telemetry:  telemetry,
-		report:     report,
-		logger:     set.Logger,
-		otherLogs:  cfg.OtherLogs,
-	}, nil
-}
-
-// metricsOf returns the metrics of the translation.
-func metricsOf(telemetry *metadata.TelemetryBuilder) splunkrecords.Metrics {
-	return splunkrecords.Metrics{
+	metrics := splunkrecords.Metrics{
 		Bytes:             telemetry.ReceiverSplunkLogProfileBytes,
 		EmptyRecords:      telemetry.ReceiverSplunkLogProfileEmptyRecords,
 		Events:            telemetry.ReceiverSplunkLogProfileEvents,
@@ -75,6 +64,13 @@ func metricsOf(telemetry *metadata.TelemetryBuilder) splunkrecords.Metrics {
 		Samples:           telemetry.ReceiverSplunkLogProfileSamples,
 		TranslateDuration: telemetry.ReceiverSplunkLogProfileTranslateDuration,
 	}
+	return &converter{
+		translator: splunkrecords.NewTranslator(&cfg.Config, metrics, set.Logger),
+		telemetry:  telemetry,
+		report:     report,
+		logger:     set.Logger,
+		otherLogs:  cfg.OtherLogs,
+	}, nil
 }
 
 // announce logs, once, which records have no pipeline.

@@ -182,9 +182,6 @@ func (t *decoding) named(which poolID, id uint64, attribute func(name []byte) in
 	return max(constant.index, 0)
 }
 
-// originalPayloadFormat is the original_payload_format of the profiles.
-const originalPayloadFormat = "jfr"
-
 // write returns the message. payload is that of Decode: the profile ids depend on it.
 func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 	pd := pprofile.NewProfiles()
@@ -222,7 +219,7 @@ func (t *decoding) addOriginal(profiles pprofile.ProfilesSlice, payload []byte) 
 		return 0
 	}
 	for _, profile := range profiles.All() {
-		profile.SetOriginalPayloadFormat(originalPayloadFormat)
+		profile.SetOriginalPayloadFormat("jfr")
 		profile.OriginalPayload().FromRaw(payload)
 	}
 	return bytes

@@ -42,18 +42,16 @@ type Options struct {
 	text.Options
 }
 
-// payloadFormat is the original_payload_format of all forms.
-const payloadFormat = "collapsed"
-
 // Decode translates one payload: plain, in gzip or in zstd. The result has one profile. Its sample type is the first one
 // in src.SampleTypes, that of the mode of Austin, or samples/count. The result shares no memory with payload. Equal stacks become one sample. The
 // format has no times.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return profilebuilder.Decode(payload, src, options.Options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
+	return profilebuilder.Decode(payload, src, options.Options, "collapsed", func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period)), hasType: len(src.SampleTypes) > 0}
 		switch options.Form {
 		case Groups, Lines:
-			r.EachLine(plain, func(line []byte) { r.readLine(line, options.Form == Groups) })
+			r.counted = options.Form == Groups
+			r.EachLine(plain, r.readLine)
 		case Trie:
 			r.readTrie(plain)
 		case Tree:
@@ -80,6 +78,8 @@ type reader struct {
 	*profilebuilder.Builder
 	profile *profilebuilder.Profile
 	period  int64
+	// counted is true if each line has a count.
+	counted bool
 	// hasType is true if the source names the type of the values, isAustin if a header names Austin.
 	hasType, isAustin bool
 	// stack is the current stack, root first.
@@ -110,12 +110,12 @@ func (r *reader) addAt(stack int32, count int64) {
 }
 
 // readLine reads the stack of a line, unless the line is empty.
-func (r *reader) readLine(line []byte, counted bool) {
+func (r *reader) readLine(line []byte) {
 	if len(line) == 0 {
 		return
 	}
 	stack, count := line, int64(1)
-	if counted {
+	if r.counted {
 		if key, value, isHeader := cutHeader(line); isHeader {
 			r.readHeader(key, value)
 			return
@@ -204,13 +204,11 @@ func IsText(payload []byte) bool {
 	return err == nil
 }
 
-// austinTypes are the types of values of Austin, a profiler for Python, by its mode. It writes microseconds.
+// austinTypes are the types of values of Austin, a profiler for Python, by its mode.
 var austinTypes = map[string]pprof.ValueType{
 	"wall": {Type: "wall", Unit: "nanoseconds"},
 	"cpu":  {Type: "cpu", Unit: "nanoseconds"},
 }
-
-const nanosecondsPerMicrosecond = 1000
 
 // cutHeader returns the key and value of a line such as "# mode: wall". Austin writes such lines before and after the stacks. No stack
 // is lost: a stack whose first frame begins like this has other frames.
@@ -234,6 +232,6 @@ func (r *reader) readHeader(key, value []byte) {
 			r.Failf("the type of values is not known for the mode %q of Austin, or their mode comes after them: name a sample type", value)
 			return
 		}
-		r.profile.Type, r.period = valueType, nanosecondsPerMicrosecond
+		r.profile.Type, r.period = valueType, 1000 // It writes microseconds.
 	}
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
-// payloadFormat is the original_payload_format.
-const payloadFormat = "cpuprofile"
-
 // Decode translates one file: plain, in gzip or in zstd. The result has one profile, and shares no memory with payload. Samples of equal
 // stacks become one.
 //
@@ -32,7 +29,7 @@ const payloadFormat = "cpuprofile"
 // V8 counts times from the boot of the machine. Then the profile has a duration, but no time. Times after the year 2000 are wall-clock
 // times. Then samples have timestamps.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
+	return profilebuilder.Decode(payload, src, options, "cpuprofile", func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}
 		r.readFile()
 	})

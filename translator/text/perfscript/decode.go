@@ -17,9 +17,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
-// payloadFormat is the original_payload_format.
-const payloadFormat = "perf_script"
-
 // Decode translates the output of one perf script: plain, in gzip or in zstd. Each event becomes a profile, with the
 // event as profile.name. The result shares no memory with payload. Samples that differ only in their time become one.
 //
@@ -30,7 +27,7 @@ const payloadFormat = "perf_script"
 // By default, the times of perf count from the boot of the machine. Then the profile has a duration, but no time. Times
 // after the year 2000 are wall-clock times, as perf record -k CLOCK_REALTIME writes them. Then samples have timestamps.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
+	return profilebuilder.Decode(payload, src, options, "perf_script", func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, byEvent: map[bool]map[string]*eventProfile{false: {}, true: {}}, executables: map[codeKey]executable{}}
 		r.readText(plain)
 	})

@@ -13,9 +13,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
 )
 
-// payloadFormat is the original_payload_format.
-const payloadFormat = "speedscope"
-
 // Decode translates one file: plain, in gzip or in zstd. Each profile of the file becomes a profile, with its name as
 // profile.name; src.ProfileName is for profiles without a name. The result shares no memory with payload. Equal stacks of
 // a profile become one sample.
@@ -24,7 +21,7 @@ const payloadFormat = "speedscope"
 // counts of samples. If the first of src.SampleTypes has the same unit, it replaces the type. The format has no absolute
 // times.
 func Decode(payload []byte, src pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return profilebuilder.Decode(payload, src, options, payloadFormat, func(b *profilebuilder.Builder, plain []byte) {
+	return profilebuilder.Decode(payload, src, options, "speedscope", func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{JSON: profilebuilder.NewJSON(b, plain)}
 		r.readFile()
 	})
@@ -97,12 +94,10 @@ func (r *reader) readProfiles() {
 	}
 }
 
-// frame is a frame of the file: its position, and its location. The location is added to the dictionary when the first
-// stack refers to it.
+// frame is a frame of the file: its position, and its location, which is 0 until the first stack refers to it.
 type frame struct {
 	at       int
 	location int32
-	added    bool
 }
 
 func (r *reader) readShared() {
@@ -126,10 +121,10 @@ func (r *reader) location(number int32) int32 {
 		return 0
 	}
 	f := &r.frames[number]
-	if !f.added {
+	if f.location == 0 {
 		after := r.At
 		r.At = f.at
-		f.location, f.added = r.ReadFrame("name", "file", "line", "col", 1), true
+		f.location = r.ReadFrame("name", "file", "line", "col", 1)
 		r.At = after
 		if r.Err() != nil {
 			r.AddPosition("frame %d", number)

@@ -104,8 +104,13 @@ func (b *Builder) Failf(format string, args ...any) {
 // checkLimit sets [text.ErrTooLarge] as the error if a number is above a limit.
 func (b *Builder) checkLimit(what string, got, limit int) {
 	if got > limit {
-		b.fail(fmt.Errorf("%w: %s: %d, the limit is %d", text.ErrTooLarge, what, got, limit))
+		b.tooLarge(what, got, limit)
 	}
+}
+
+// tooLarge stands apart so that checkLimit is inlined.
+func (b *Builder) tooLarge(what string, got, limit int) {
+	b.fail(fmt.Errorf("%w: %s: %d, the limit is %d", text.ErrTooLarge, what, got, limit))
 }
 
 // CheckTotal limits work that can be far more than the payload: few bytes can stand for many.
