@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
-// readBody copies the body of the record and finds its format. Afterwards, a pprof is decompressed in t.pprof.
+// readBody copies the body of the record and finds its format. Afterwards, a pprof is decompressed in t.inflated.
 func (t *decoding) readBody() (isPprof bool, refused *refusal) {
 	if refused := t.copyBody(); refused != nil {
 		return false, refused
@@ -154,9 +154,8 @@ func (t *decoding) inflate() *refusal {
 		t.inflatedLeft -= int64(max(limit/refusedPart, size))
 		return refusalOf(ReasonCompression, err)
 	}
-	t.pprof = t.inflated
 	t.inflatedLeft -= int64(size)
-	t.result.InflatedBytes += len(t.pprof)
+	t.result.InflatedBytes += len(t.inflated)
 	return nil
 }
 

@@ -26,12 +26,12 @@ type resourceEntry struct {
 	byScope  map[uint64][]*scopeEntry
 	// frameType is the attribute with the frame type of the language plus one.
 	frameType int32
-	target    pprofile.ResourceProfiles
+	// target is the zero value until it is made.
+	target pprofile.ResourceProfiles
 	// hash is the beginning of all profile ids of the resource, made on first use.
 	hash *profileid.Hash
-	// size is zero after its memory is in use. made is true after the target is made.
+	// size is zero after its memory is in use.
 	size containerSize
-	made bool
 }
 
 // scopeEntry is a scope of a resource and its scope in the result. Equal scopes share one entry.
@@ -41,10 +41,9 @@ type scopeEntry struct {
 	// refused is the reason why all records of the scope are refused, or nil.
 	refused *refusal
 	groups  map[groupKey]*textGroup
-	target  pprofile.ScopeProfiles
-	// size and made are as in resourceEntry.
-	size containerSize
-	made bool
+	// target and size are as in resourceEntry.
+	target pprofile.ScopeProfiles
+	size   containerSize
 }
 
 func (t *decoding) enterResource(resource plog.ResourceLogs) {
@@ -93,8 +92,7 @@ func (t *decoding) enterScope(logs plog.ScopeLogs) {
 // newProfile appends a profile to the scope. It adds the scope to the message first, if needed.
 func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
 	r := s.resource
-	if !r.made {
-		r.made = true
+	if r.target == (pprofile.ResourceProfiles{}) {
 		r.target = t.profiles.ResourceProfiles().AppendEmpty()
 		from, to := r.source.Resource(), r.target.Resource()
 		r.target.SetSchemaUrl(t.validString(r.source.SchemaUrl()))
@@ -102,8 +100,7 @@ func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
 		to.SetDroppedAttributesCount(from.DroppedAttributesCount())
 		t.copyEntities(from, to)
 	}
-	if !s.made {
-		s.made = true
+	if s.target == (pprofile.ScopeProfiles{}) {
 		s.target = r.target.ScopeProfiles().AppendEmpty()
 		from, to := s.source.Scope(), s.target.Scope()
 		s.target.SetSchemaUrl(t.validString(s.source.SchemaUrl()))

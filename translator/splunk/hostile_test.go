@@ -243,7 +243,7 @@ func inflated(t *testing.T, compressed []byte) []byte {
 	d.begin(&Options{Limits: DefaultLimits()}, 0)
 	d.payload = compressed
 	require.Nil(t, d.inflate())
-	return d.pprof
+	return d.inflated
 }
 
 // TestAttributesOfManyTypes: each sample type repeats the attributes of the record.

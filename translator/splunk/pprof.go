@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
-// decodePprof translates the pprof in t.pprof. If it is refused, it counts nowhere.
+// decodePprof translates the pprof in t.inflated. If it is refused, it counts nowhere.
 func (t *decoding) decodePprof() *refusal {
 	result, message, used, samples := t.result, t.memory.message, t.memory.Used(), t.samplesLeft
 	refused := t.translatePprof()
@@ -37,7 +37,7 @@ func (t *decoding) translatePprof() *refusal {
 		t.need(total)
 		return t.memory.Err()
 	})
-	if err := w.ReadRepeats(t.pprof, limits); err != nil {
+	if err := w.ReadRepeats(t.inflated, limits); err != nil {
 		if t.memory.Err() != nil {
 			return t.memoryRefusal()
 		}

@@ -40,9 +40,9 @@ type decoding struct {
 	groups []*textGroup
 
 	record record
-	// body is the record's body, payload is the body after decoding base64, pprof is the payload after decompression.
-	body, payload, pprof []byte
-	decoded, inflated    []byte
+	// body is the record's body, payload is the body after decoding base64, inflated is the payload after decompression.
+	body, payload     []byte
+	decoded, inflated []byte
 
 	wire   pprofwire.Profile
 	tables tables.Tables
@@ -84,7 +84,7 @@ func (t *decoding) release() (bytes int) {
 	t.resources = t.resources[:0]
 	t.resource, t.scope = nil, nil
 	t.record = record{}
-	t.payload, t.pprof, t.native = nil, nil, 0
+	t.payload, t.native = nil, 0
 	t.wire.Reset()
 	t.tables.Release()
 	t.dict.Reset(dictionary.Lengths{})

@@ -116,7 +116,7 @@ func (t *decoding) addText(g *textGroup) {
 	t.addOtherIDs(e.link, span)
 	var values []int64
 	if t.record.hasAllocated {
-		values = append(t.text.value[:0], t.record.allocated)
+		values = []int64{t.record.allocated}
 	}
 	g.events.add(&e, g.events.number(&e, t.sortAttributes()), values)
 }

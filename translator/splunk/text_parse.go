@@ -16,8 +16,6 @@ type text struct {
 	frames                  []frame
 	// skipped counts lines that are neither frames nor known lines of a thread dump.
 	skipped int
-	// value is the weight of the record.
-	value [1]int64
 }
 
 // frame is one line of the stack.
