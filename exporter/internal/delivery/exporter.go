@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
+	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
@@ -115,6 +116,7 @@ const queuedPart = 4
 // ConsumeProfiles passes a request to exporterhelper. If the request is larger than the queue or the budget, the error is permanent: the
 // error of exporterhelper for such a request is retryable, and the sender would retry forever.
 func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	pd = dedup.ResolveReferences(pd)
 	ctx, reservation, err := e.budget.Message(ctx, pd)
 	if err != nil {
 		return e.refuse(ctx, pd, fmt.Errorf("cannot hold a request: %w", err))

@@ -103,3 +103,20 @@ func TestLargeRequestEnds(t *testing.T) {
 		})
 	}
 }
+
+// TestReferences: what is exported has the strings to which values refer. Only profile_deduplicator resolves them before.
+func TestReferences(t *testing.T) {
+	pd := must.Get((&pprofile.JSONUnmarshaler{}).UnmarshalProfiles([]byte(
+		`{"dictionary":{"stringTable":["","key","alpha"],"attributeTable":[{},{"keyStrindex":1,"value":{"stringValueStrindex":2}}]}}`)))(t)
+	pd.MarkReadOnly()
+	budget, value := memory.New(16<<20, time.Second), ""
+	e := newExporter(t, budget, delivery.Settings{
+		Consume: func(_ context.Context, pd pprofile.Profiles) error {
+			value = pd.Dictionary().AttributeTable().At(1).Value().Str()
+			return nil
+		},
+	})
+	require.NoError(t, e.ConsumeProfiles(t.Context(), pd))
+	assert.Equal(t, "alpha", value)
+	shutdown(t, e, budget)
+}
