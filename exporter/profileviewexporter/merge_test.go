@@ -77,6 +77,23 @@ func TestMergeLikeGoogle(t *testing.T) {
 	}
 }
 
+// A line keeps its place if its function has no name, as encoders write one for lines without a function.
+func TestMergeNamelessFunctions(t *testing.T) {
+	nameless, named := &profile.Function{ID: 1}, &profile.Function{ID: 2, Name: "f"}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1e18, DurationNanos: 1e9,
+		Function: []*profile.Function{nameless, named},
+		Location: []*profile.Location{
+			{ID: 1, Address: 16, Line: []profile.Line{{Function: nameless}}},
+			{ID: 2, Address: 32, Line: []profile.Line{{Function: named, Line: 3}, {Function: nameless, Line: 7}}},
+		},
+	}
+	p.Sample = []*profile.Sample{{Location: p.Location, Value: []int64{5}}}
+	var raw bytes.Buffer
+	require.NoError(t, p.WriteUncompressed(&raw))
+	assert.Empty(t, profiletest.DiffPprof(p, parsed(t, merged(t, raw.Bytes()))))
+}
+
 const (
 	windowOf = 100
 	// variants is the number of different profiles. Of profiles every few seconds, the first have new stacks and later ones hardly any.

@@ -81,7 +81,7 @@ func (w *writer) measure() error {
 	labels := lengths(len(t.Labels.Rows), func(row int) uint32 { return t.Labels.Rows[row].Next })
 	lines := lengths(len(t.Lines.Rows), func(row int) uint32 { return t.Lines.Rows[row].Next })
 	idBytes := int64(bits.Len(uint(len(t.Locations.Rows)))/7 + 1)
-	size := int64(entryBytes * (len(t.Functions.Rows) + len(t.Mappings.Rows) + len(t.Locations.Rows) + len(w.types) + 1))
+	size := int64(entryBytes * (1 + len(t.Functions.Rows) + len(t.Mappings.Rows) + len(t.Locations.Rows) + len(w.types) + 1))
 	for _, l := range t.Locations.Rows { // They can share lines.
 		size += lineBytes * int64(lines[l.Lines])
 	}
@@ -138,6 +138,8 @@ func (w *writer) writeSymbols() {
 			locations[t.Stacks.Rows[i].Location] = true
 		}
 	}
+	// Every line of a pprof has a function. One without any name has no row.
+	nameless := pprofwire.Function{ID: uint64(len(functions))}
 	var lines []pprofwire.Line
 	for i, used := range locations {
 		if !used {
@@ -147,7 +149,11 @@ func (w *writer) writeSymbols() {
 		lines = lines[:0]
 		for at := l.Lines; at != 0; at = t.Lines.Rows[at].Next {
 			row := t.Lines.Rows[at]
-			lines = append(lines, pprofwire.Line{FunctionID: uint64(row.Function), Line: row.Line, Column: row.Column})
+			id := uint64(row.Function)
+			if id == 0 {
+				id = nameless.ID
+			}
+			lines = append(lines, pprofwire.Line{FunctionID: id, Line: row.Line, Column: row.Column})
 			functions[row.Function] = true
 		}
 		mappings[l.Mapping] = true
@@ -162,6 +168,9 @@ func (w *writer) writeSymbols() {
 				HasFunctions: m.Has.Functions, HasFilenames: m.Has.Files, HasLineNumbers: m.Has.LineNumbers, HasInlineFrames: m.Has.InlineFrames,
 			})
 		}
+	}
+	if functions[0] {
+		w.out = pprofwire.AppendFunction(w.out, nameless)
 	}
 	for i, f := range t.Functions.Rows {
 		if i > 0 && functions[i] {

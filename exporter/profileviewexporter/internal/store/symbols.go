@@ -66,7 +66,7 @@ type Label struct {
 	Number                int64
 }
 
-// noRow makes row 0 of locations and stacks differ from all other rows. No row has so large an index.
+// noRow makes row 0 of lines, locations and stacks differ from all other rows. No row has so large an index.
 const noRow = math.MaxUint32
 
 // NewTable returns a table with row 0 of each set.
@@ -75,7 +75,7 @@ func NewTable() *Table {
 	t.Strings.Add("", nil)
 	t.Functions.Add(Function{}, nil)
 	t.Mappings.Add(Mapping{}, nil)
-	t.Lines.Add(Line{}, nil)
+	t.Lines.Add(Line{Function: noRow}, nil)
 	t.Locations.Add(Location{Mapping: noRow}, nil)
 	t.Stacks.Add(Stack{Caller: noRow}, nil)
 	t.Labels.Add(Label{}, nil)
