@@ -179,7 +179,9 @@ func (w *labelWriter) appendAttribute(index int32, a dictionary.Attribute) error
 		w.appendNum(key, unit, int64(a.Number))
 		return nil
 	case pcommon.ValueTypeSlice:
-		if _, isText := w.t.texts.values[index]; isText || !isLabelArray(a.Value.Slice()) {
+		if isArray, err := w.isLabelArray(index, a.Value.Slice()); err != nil {
+			return err
+		} else if !isArray {
 			break
 		}
 		for _, item := range a.Value.Slice().All() {
@@ -219,6 +221,22 @@ func (w *labelWriter) appendItem(key, unit uint32, item pcommon.Value) {
 	default:
 		w.appendStr(key, w.t.dict.String(item.Str()))
 	}
+}
+
+// isLabelArray is the function isLabelArray. It reads an array that is none once: many pprofs of a message can have it.
+func (w *labelWriter) isLabelArray(index int32, items pcommon.Slice) (bool, error) {
+	texts := &w.t.texts
+	if texts.lists[index] || isLabelArray(items) {
+		return !texts.lists[index], nil
+	}
+	if err := w.t.memory.grow(textMemory); err != nil {
+		return false, err
+	}
+	if texts.lists == nil {
+		texts.lists = map[int32]bool{}
+	}
+	texts.lists[index] = true
+	return false, nil
 }
 
 // isLabelArray reports whether an array can have come from several labels of one key: its items are strings or ints, some

@@ -55,6 +55,19 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// TestListOfProfileAndSample: a list is a comment of one pprof, and labels in another.
+func TestListOfProfileAndSample(t *testing.T) {
+	m := newMessage()
+	list := m.attribute("key", []any{"a", "b"}, "")
+	first, second := m.profile("cpu/ns"), m.profile("cpu/ns")
+	first.AttributeIndices().Append(list)
+	m.sample(first, m.stack("f"), []int64{1}, list)
+	m.sample(second, m.stack("f"), []int64{2}, list)
+	payloads := encode(t, m.done(), pprof.EncodeOptions{})
+	assert.Equal(t, []string{`f [1] key=["a" "b"]`}, payloads[0].samples())
+	assert.Equal(t, []string{`f [2] key=["a" "b"]`}, payloads[1].samples())
+}
+
 // TestLostUnits: in pprof only numbers have a unit. The encoder counts each attribute once that loses its unit.
 func TestLostUnits(t *testing.T) {
 	for name, test := range map[string]struct {

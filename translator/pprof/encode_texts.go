@@ -16,6 +16,8 @@ import (
 type texts struct {
 	// values has the texts of attributes.
 	values map[int32]int32
+	// lists has the lists that no sample has as labels.
+	lists map[int32]bool
 	// comments has the comments that attributes of profiles become.
 	comments map[int32][]int32
 	// resource has the comments of the attributes of resource number resourceIndex, as many as were needed.
