@@ -25,7 +25,7 @@ type abbreviation struct {
 
 type attribute struct {
 	name     dwarf.Attr
-	form     uint16
+	form     form
 	constant int64
 }
 
@@ -74,8 +74,8 @@ func (r *reader) readAbbreviations(offset uint64) (abbreviations, error) {
 			if name == 0 && form == 0 {
 				break
 			}
-			at := attribute{name: dwarf.Attr(min(name, 0xffff)), form: uint16(min(form, 0xffff))}
-			if at.form == formImplicitConst {
+			at := attribute{name: dwarf.Attr(min(name, 0xffff)), form: forms[form]}
+			if at.form.size == sizeConstant {
 				at.constant = c.signed()
 			}
 			if len(a.attributes) >= maxAttributes {

@@ -119,7 +119,7 @@ const (
 func (r *reader) readEntries(p *program, u *unit) ([]file, error) {
 	var formats []attribute
 	for range p.byte() {
-		formats = append(formats, attribute{name: dwarf.Attr(min(p.unsigned(), 0xffff)), form: uint16(min(p.unsigned(), 0xffff))})
+		formats = append(formats, attribute{name: dwarf.Attr(min(p.unsigned(), 0xffff)), form: forms[p.unsigned()]})
 	}
 	count := p.unsigned()
 	// Each entry takes some bytes.

@@ -15,10 +15,12 @@ const (
 	kindTextOffset // in .debug_str
 	kindLineTextOffset
 	kindTextIndex
-	kindReference // an offset in .debug_info
-	kindOffset    // in the section that the attribute says
+	kindReference     // an offset in .debug_info
+	kindUnitReference // the same from the begin of the unit, which becomes a kindReference
+	kindOffset        // in the section that the attribute says
 	kindListIndex
 	kindElsewhere // in a file that is not read: an alternate of dwz, or a type unit
+	kindIndirect  // the form comes before the value
 )
 
 // value is that of an attribute.
@@ -28,102 +30,131 @@ type value struct {
 	bytes  []byte
 }
 
-// formSize returns the size of a form, or -1 if it varies.
-func (u *unit) formSize(form uint16) int {
-	switch form {
-	case formFlagPresent, formImplicitConst:
-		return 0
-	case formData1, formFlag, formRef1, formStrx1, formAddrx1:
-		return 1
-	case formData2, formRef2, formStrx2, formAddrx2:
-		return 2
-	case formStrx3, formAddrx3:
-		return 3
-	case formData4, formRef4, formStrx4, formAddrx4, formRefSup4:
-		return 4
-	case formData8, formRef8, formRefSig8, formRefSup8:
-		return 8
-	case formData16:
-		return 16
-	case formAddr:
-		return u.addressSize
-	case formStrp, formSecOffset, formLineStrp, formStrpSup, formGNURefAlt, formGNUStrpAlt:
-		return u.offsetSize
-	case formRefAddr:
-		if u.version < 3 {
-			return u.addressSize
-		}
-		return u.offsetSize
-	}
-	return -1
+// form is how a value is written. The zero value is a form that is not known.
+type form struct {
+	kind kind
+	size size
 }
 
-// kinds are those of forms with a fixed size. Others are numbers.
-var kinds = map[uint16]kind{
-	formAddr: kindAddress, formStrp: kindTextOffset, formLineStrp: kindLineTextOffset, formSecOffset: kindOffset, formRefAddr: kindReference,
-	formStrx1: kindTextIndex, formStrx2: kindTextIndex, formStrx3: kindTextIndex, formStrx4: kindTextIndex,
-	formAddrx1: kindAddressIndex, formAddrx2: kindAddressIndex, formAddrx3: kindAddressIndex, formAddrx4: kindAddressIndex,
-	formRefSup4: kindElsewhere, formRefSup8: kindElsewhere, formRefSig8: kindElsewhere, formStrpSup: kindElsewhere,
-	formGNURefAlt: kindElsewhere, formGNUStrpAlt: kindElsewhere, formData16: kindNone,
+// size is the number of bytes of a value, or one of these.
+type size int8
+
+const (
+	sizeOfAddress size = -iota - 1
+	sizeOfOffset
+	sizeOfReference // in DWARF 2 that of an address, later that of an offset
+	sizeUnsigned
+	sizeSigned
+	sizeText
+	sizeConstant // The value is in the abbreviation.
+	sizeTrue     // The attribute alone says it.
+	sizeData16
+	sizeBlock // its length is unsigned
+	sizeBlock1
+	sizeBlock2
+	sizeBlock4
+)
+
+// forms are those of DWARF 2 to 5 and of GNU, by their numbers.
+var forms = map[uint64]form{
+	0x01:   {kindAddress, sizeOfAddress},
+	0x03:   {kindNone, sizeBlock2},
+	0x04:   {kindNone, sizeBlock4},
+	0x05:   {kindNumber, 2},
+	0x06:   {kindNumber, 4},
+	0x07:   {kindNumber, 8},
+	0x08:   {kindText, sizeText},
+	0x09:   {kindNone, sizeBlock},
+	0x0a:   {kindNone, sizeBlock1},
+	0x0b:   {kindNumber, 1},
+	0x0c:   {kindNumber, 1}, // flag
+	0x0d:   {kindNumber, sizeSigned},
+	0x0e:   {kindTextOffset, sizeOfOffset},
+	0x0f:   {kindNumber, sizeUnsigned},
+	0x10:   {kindReference, sizeOfReference},
+	0x11:   {kindUnitReference, 1},
+	0x12:   {kindUnitReference, 2},
+	0x13:   {kindUnitReference, 4},
+	0x14:   {kindUnitReference, 8},
+	0x15:   {kindUnitReference, sizeUnsigned},
+	0x16:   {kind: kindIndirect},
+	0x17:   {kindOffset, sizeOfOffset},
+	0x18:   {kindNone, sizeBlock}, // exprloc
+	0x19:   {kindNumber, sizeTrue},
+	0x1a:   {kindTextIndex, sizeUnsigned},
+	0x1b:   {kindAddressIndex, sizeUnsigned},
+	0x1c:   {kindElsewhere, 4},            // ref_sup4
+	0x1d:   {kindElsewhere, sizeOfOffset}, // strp_sup
+	0x1e:   {kindNone, sizeData16},
+	0x1f:   {kindLineTextOffset, sizeOfOffset},
+	0x20:   {kindElsewhere, 8}, // ref_sig8
+	0x21:   {kindNumber, sizeConstant},
+	0x22:   {kindListIndex, sizeUnsigned}, // loclistx
+	0x23:   {kindListIndex, sizeUnsigned}, // rnglistx
+	0x24:   {kindElsewhere, 8},            // ref_sup8
+	0x25:   {kindTextIndex, 1},
+	0x26:   {kindTextIndex, 2},
+	0x27:   {kindTextIndex, 3},
+	0x28:   {kindTextIndex, 4},
+	0x29:   {kindAddressIndex, 1},
+	0x2a:   {kindAddressIndex, 2},
+	0x2b:   {kindAddressIndex, 3},
+	0x2c:   {kindAddressIndex, 4},
+	0x1f01: {kindAddressIndex, sizeUnsigned}, // GNU_addr_index
+	0x1f02: {kindTextIndex, sizeUnsigned},    // GNU_str_index
+	0x1f20: {kindElsewhere, sizeOfOffset},    // GNU_ref_alt
+	0x1f21: {kindElsewhere, sizeOfOffset},    // GNU_strp_alt
 }
 
-// value reads the value of a form.
-func (u *unit) value(c *cursor, at attribute) (v value) {
-	form := at.form
-	for range 4 { // of formIndirect, of which more than one makes no sense
-		if form != formIndirect {
+// value reads the value of an attribute.
+func (u *unit) value(c *cursor, at attribute) value {
+	f := at.form
+	for range 4 { // more than one makes no sense
+		if f.kind != kindIndirect {
 			break
 		}
-		form = uint16(min(c.unsigned(), 0xffff))
+		f = forms[c.unsigned()]
 	}
-	switch form {
-	case formImplicitConst:
-		return value{kind: kindNumber, number: uint64(at.constant)}
-	case formFlagPresent:
-		return value{kind: kindNumber, number: 1}
-	case formRef1, formRef2, formRef4, formRef8:
-		return value{kind: kindReference, number: u.offset + c.number(u.formSize(form))}
-	case formRefUdata:
-		return value{kind: kindReference, number: u.offset + c.unsigned()}
-	case formData16:
-		c.skip(16)
-		return value{}
-	}
-	if size := u.formSize(form); size > 0 {
-		k, found := kinds[form]
-		if !found {
-			k = kindNumber
-		}
-		return value{kind: k, number: c.number(size)}
-	}
-	return u.variable(c, form)
-}
-
-// variable reads the value of a form whose size varies.
-func (u *unit) variable(c *cursor, form uint16) value {
-	switch form {
-	case formString:
-		return value{kind: kindText, bytes: c.text()}
-	case formUdata:
-		return value{kind: kindNumber, number: c.unsigned()}
-	case formSdata:
-		return value{kind: kindNumber, number: uint64(c.signed())}
-	case formStrx, formGNUStrIndex:
-		return value{kind: kindTextIndex, number: c.unsigned()}
-	case formAddrx, formGNUAddrIndex:
-		return value{kind: kindAddressIndex, number: c.unsigned()}
-	case formRnglistx, formLoclistx:
-		return value{kind: kindListIndex, number: c.unsigned()}
-	case formBlock1:
-		c.skip(c.number(1))
-	case formBlock2:
-		c.skip(c.number(2))
-	case formBlock4:
-		c.skip(c.number(4))
-	case formBlock, formExprloc:
-		c.skip(c.unsigned())
-	default:
+	v := value{kind: f.kind}
+	switch f.size {
+	case 0:
 		c.failed = true
+		return value{}
+	case sizeOfAddress:
+		v.number = c.number(u.addressSize)
+	case sizeOfOffset:
+		v.number = c.number(u.offsetSize)
+	case sizeOfReference:
+		if u.version < 3 {
+			v.number = c.number(u.addressSize)
+		} else {
+			v.number = c.number(u.offsetSize)
+		}
+	case sizeUnsigned:
+		v.number = c.unsigned()
+	case sizeSigned:
+		v.number = uint64(c.signed())
+	case sizeText:
+		v.bytes = c.text()
+	case sizeConstant:
+		v.number = uint64(at.constant)
+	case sizeTrue:
+		v.number = 1
+	case sizeData16:
+		c.skip(16)
+	case sizeBlock:
+		c.skip(c.unsigned())
+	case sizeBlock1:
+		c.skip(c.number(1))
+	case sizeBlock2:
+		c.skip(c.number(2))
+	case sizeBlock4:
+		c.skip(c.number(4))
+	default:
+		v.number = c.number(int(f.size))
 	}
-	return value{}
+	if v.kind == kindUnitReference {
+		v.kind, v.number = kindReference, u.offset+v.number
+	}
+	return v
 }

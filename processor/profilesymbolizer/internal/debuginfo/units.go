@@ -11,6 +11,14 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/elffile"
 )
 
+// Attributes that debug/dwarf does not name.
+const (
+	atMIPSLinkageName = 0x2007
+	atGNUDwoName      = 0x2130
+	atGNURangesBase   = 0x2132
+	atGNUAddrBase     = 0x2133
+)
+
 // unit is a unit of .debug_info.
 type unit struct {
 	// offset and end are those of the unit in the section, body that of its first entry.
