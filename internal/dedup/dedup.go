@@ -65,8 +65,8 @@ type Options struct {
 
 // Stats has the results of a call of Deduplicate.
 type Stats struct {
-	// Changed is true if the message was changed, TablesChanged if the dictionary may have been changed.
-	Changed, TablesChanged  bool
+	// Changed is true if the message was changed.
+	Changed                 bool
 	ProfilesIn, ProfilesOut int
 	SamplesIn, SamplesOut   int
 	// Invalid counts invalid profiles by reason.

@@ -31,23 +31,9 @@ const (
 	numReasons
 )
 
-// Reasons has all reasons.
-var Reasons = []Reason{IndexOutOfRange, UnequalLengths, DuplicateKey, TooDeep}
-
 // String returns the reason in snake case.
 func (r Reason) String() string {
-	switch r {
-	case IndexOutOfRange:
-		return "index_out_of_range"
-	case UnequalLengths:
-		return "unequal_lengths"
-	case DuplicateKey:
-		return "duplicate_key"
-	case TooDeep:
-		return "too_deep"
-	default:
-		return "unknown"
-	}
+	return [numReasons]string{"index_out_of_range", "unequal_lengths", "duplicate_key", "too_deep"}[r]
 }
 
 var errUnequalLengths = errors.New("the numbers of values and timestamps differ")

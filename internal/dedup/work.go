@@ -62,7 +62,6 @@ func (w *work) run() error {
 			return err
 		}
 	}
-	w.stats.TablesChanged = w.stats.Changed || w.tables.Changed()
 	timesChange := w.planTimes()
 	if w.tables.Changed() || w.samples.reshaped || w.samples.equal || w.containersChange() || timesChange {
 		w.apply()

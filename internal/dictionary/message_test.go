@@ -5,16 +5,19 @@ package dictionary_test
 
 import (
 	"maps"
+	"math/rand/v2"
 	"path"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -63,4 +66,32 @@ func BenchmarkMessageMemory(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestEntryBytes: the sizes of the entries, with those of the resources, are that of the message.
+func TestEntryBytes(t *testing.T) {
+	messages := profiletest.HostileMessages(t, 20_000)
+	maps.Copy(messages, ownMessages(t))
+	for name, message := range messages {
+		t.Run(name, func(t *testing.T) { requireSize(t, profiletest.Unmarshal(t, message)) })
+	}
+	t.Run("any", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+			pd := gen.Disarrange(gen.Profiles().Draw(t, "message"), random)
+			if rapid.Bool().Draw(t, "broken") {
+				gen.Break(pd, rapid.SampledFrom(gen.Faults()).Draw(t, "fault"), random)
+			}
+			requireSize(t, pd)
+		})
+	})
+}
+
+func requireSize(t require.TestingT, pd pprofile.Profiles) {
+	sizes := pprofile.ProtoMarshaler{}
+	bytes := dictionary.FieldBytes(dictionary.Bytes(pd.Dictionary()))
+	for _, resource := range pd.ResourceProfiles().All() {
+		bytes += dictionary.FieldBytes(sizes.ResourceProfilesSize(resource))
+	}
+	require.Equal(t, sizes.ProfilesSize(pd), bytes)
 }

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The sizes of parts of a message in protobuf, as pdata writes them. pdata only has the size of a whole message.
+// The sizes of parts of a message in protobuf, as pdata writes them. pdata only has the sizes of a whole message and of what is in its resources.
 
 // EntryBytes returns the size of an entry of a table, without its tag and length.
 func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
@@ -33,45 +33,14 @@ func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
 	return 0
 }
 
-// Bytes returns the size of a dictionary, without its tag and length. It is exact unless the value of an attribute is a
-// list, a map or unset: these can have fields to which the API of pdata gives no access. Entry 0 counts as the zero
-// value.
-func Bytes(d pprofile.ProfilesDictionary) (bytes int, exact bool) {
-	table := d.StringTable()
-	for i := range table.Len() {
-		bytes += FieldBytes(len(table.At(i)))
+// Bytes estimates the size of a dictionary, without its tag and length.
+func Bytes(d pprofile.ProfilesDictionary) (bytes int) {
+	for t, n := range LengthsOf(d) {
+		for i := range n {
+			bytes += FieldBytes(EntryBytes(d, Table(t), i))
+		}
 	}
-	for _, stack := range d.StackTable().All() {
-		bytes += FieldBytes(indicesBytes(stack.LocationIndices()))
-	}
-	for _, location := range d.LocationTable().All() {
-		bytes += FieldBytes(locationBytes(location))
-	}
-	for _, function := range d.FunctionTable().All() {
-		bytes += FieldBytes(functionBytes(function))
-	}
-	for _, mapping := range d.MappingTable().All() {
-		bytes += FieldBytes(mappingBytes(mapping))
-	}
-	for _, link := range d.LinkTable().All() {
-		bytes += FieldBytes(linkBytes(link))
-	}
-	exact = true
-	for i, attribute := range d.AttributeTable().All() {
-		bytes += FieldBytes(attributeBytes(attribute))
-		exact = exact && (isPlain(attribute.Value()) || i == 0 && attribute.Value().Type() == pcommon.ValueTypeEmpty)
-	}
-	return bytes, exact
-}
-
-// isPlain reports whether the API of pdata gives access to everything that a value has on the wire.
-func isPlain(v pcommon.Value) bool {
-	switch v.Type() {
-	case pcommon.ValueTypeStr, pcommon.ValueTypeBool, pcommon.ValueTypeInt, pcommon.ValueTypeDouble, pcommon.ValueTypeBytes:
-		return true
-	default:
-		return false
-	}
+	return bytes
 }
 
 // FieldBytes returns the size of a field with this number of bytes, including its tag and length.

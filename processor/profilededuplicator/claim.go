@@ -36,20 +36,14 @@ func (c *idClaim) settle(delivered func(profileID) bool) {
 	if c == nil {
 		return
 	}
-	if evicted := c.end(delivered); evicted > 0 {
-		c.ids.evicted(evicted)
-	}
-}
-
-func (c *idClaim) end(delivered func(profileID) bool) (evicted int) {
 	r := c.ids
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.over {
-		return 0
+		return
 	}
 	c.over = true
-	now := time.Now()
+	now, evicted := time.Now(), 0
 	r.expire(now)
 	for _, id := range c.claimed {
 		delete(r.inFlight, id)
@@ -61,7 +55,9 @@ func (c *idClaim) end(delivered func(profileID) bool) (evicted int) {
 	if !c.held {
 		close(c.settled)
 	}
-	return evicted
+	if evicted > 0 {
+		r.evicted(evicted)
+	}
 }
 
 // allDelivered is the argument of settle if all profiles were delivered.

@@ -51,20 +51,11 @@ type Config struct {
 	_ struct{}
 }
 
-// The words of links_without_span: what to do with links that have only a trace id, or only a span id.
 const (
-	// LinksWithoutSpanDrop replaces the link with an attribute of the sample that has the id.
-	LinksWithoutSpanDrop = "drop"
-	// LinksWithoutSpanKeep keeps the link.
-	LinksWithoutSpanKeep = "keep"
-)
-
-// The words of timestamps_outside: what happens to a profile whose time range does not hold all timestamps of its samples.
-const (
-	// TimestampsOutsideWiden widens the time range, by ten minutes on each side at most.
-	TimestampsOutsideWiden = "widen"
-	// TimestampsOutsideKeep leaves it as it is.
-	TimestampsOutsideKeep = "keep"
+	// linksDrop, of links_without_span, replaces the link with an attribute of the sample that has the id.
+	linksDrop = "drop"
+	// timestampsWiden, of timestamps_outside, widens the time range, by ten minutes on each side at most.
+	timestampsWiden = "widen"
 )
 
 var (
@@ -87,8 +78,8 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		SampleShape:       dedup.ShapeCombined,
 		OnInvalid:         dedup.DropProfile,
-		LinksWithoutSpan:  LinksWithoutSpanDrop,
-		TimestampsOutside: TimestampsOutsideWiden,
+		LinksWithoutSpan:  linksDrop,
+		TimestampsOutside: timestampsWiden,
 		Batch:             configoptional.Default(defaultBatchConfig()),
 		DropRepeated:      configoptional.Default(defaultDropRepeatedConfig()),
 		MergeProfiles:     configoptional.Default(defaultMergeProfilesConfig()),
@@ -122,11 +113,11 @@ func (c *Config) options() dedup.Options {
 		DropZeroSamples:    c.DropZeroSamples,
 		DropAttributes:     c.DropAttributes,
 		OnInvalid:          c.OnInvalid,
-		DropPartialLinks:   c.LinksWithoutSpan == LinksWithoutSpanDrop,
+		DropPartialLinks:   c.LinksWithoutSpan == linksDrop,
 		DropEmptyProfiles:  c.DropEmptyProfiles,
 		ClearNegativeLines: true,
 		NameFunctions:      true,
-		WidenTimes:         c.TimestampsOutside == TimestampsOutsideWiden,
+		WidenTimes:         c.TimestampsOutside == timestampsWiden,
 	}
 }
 

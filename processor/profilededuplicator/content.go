@@ -20,38 +20,20 @@ type content struct {
 }
 
 // contentOf returns the size of a message.
-func contentOf(pd pprofile.Profiles) content { return contentWith(pd, tablesBytes(pd)) }
-
-// contentWith returns the size of a message whose dictionary has a known size.
-func contentWith(pd pprofile.Profiles, tables int) content {
+func contentOf(pd pprofile.Profiles) content {
 	return content{
 		profiles: pd.ProfileCount(),
 		samples:  pd.SampleCount(),
 		entries:  dictionary.LengthsOf(pd.Dictionary()),
-		bytes:    tables + resourcesBytes(pd),
+		bytes:    (&pprofile.ProtoMarshaler{}).ProfilesSize(pd),
 	}
 }
 
-// tablesBytes returns the part of the size in protobuf that is the dictionary.
-func tablesBytes(pd pprofile.Profiles) int {
-	bytes, exact := dictionary.Bytes(pd.Dictionary())
-	if !exact {
-		return (&pprofile.ProtoMarshaler{}).ProfilesSize(pd) - resourcesBytes(pd)
+// eventsMemory estimates the memory of the samples that sample_shape: per_event adds to a message: each event becomes one.
+func (d *deduplicator) eventsMemory(pd pprofile.Profiles) int64 {
+	if !d.perEvent {
+		return 0
 	}
-	return dictionary.FieldBytes(bytes)
-}
-
-// resourcesBytes returns the part of the size in protobuf that is not the dictionary.
-func resourcesBytes(pd pprofile.Profiles) (bytes int) {
-	sizer := pprofile.ProtoMarshaler{}
-	for _, resource := range pd.ResourceProfiles().All() {
-		bytes += dictionary.FieldBytes(sizer.ResourceProfilesSize(resource))
-	}
-	return bytes
-}
-
-// eventsMemory estimates the additional memory of a message when each of its events becomes a sample.
-func eventsMemory(pd pprofile.Profiles) int64 {
 	total := 0
 	for profile := range walk.Profiles(pd) {
 		samples := profile.Samples()

@@ -257,8 +257,8 @@ func waitOf(change func(*BatchConfig)) func(*Config) {
 
 // keepAll keeps what is dropped because strict readers refuse it.
 func keepAll(cfg *Config) {
-	cfg.LinksWithoutSpan = LinksWithoutSpanKeep
-	cfg.TimestampsOutside = TimestampsOutsideKeep
+	cfg.LinksWithoutSpan = "keep"
+	cfg.TimestampsOutside = "keep"
 }
 
 // repeatedOf enables drop_repeated, in addition to change.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
@@ -98,20 +97,12 @@ func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error 
 
 // refusalOf returns the *refusal for an error of package memory.
 func refusalOf(err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, memory.ErrTooLarge):
-		return &refusal{refusedTooLarge, otlpstatus.BadRequest("cannot accept a message: %w", err)}
-	default:
-		return &refusal{refusedBudget, fmt.Errorf("cannot accept a message: %w", err)}
 	}
-}
-
-// eventsMemory returns the memory of the samples that sample_shape: per_event will add.
-func (d *deduplicator) eventsMemory(pd pprofile.Profiles) int64 {
-	if !d.perEvent {
-		return 0
+	reason := refusedBudget
+	if errors.Is(err, memory.ErrTooLarge) {
+		reason = refusedTooLarge
 	}
-	return eventsMemory(pd)
+	return &refusal{reason, memory.Refusal("cannot accept a message", err)}
 }

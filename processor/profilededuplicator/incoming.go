@@ -17,8 +17,6 @@ type incoming struct {
 	profiles pprofile.Profiles
 	// content is the size of the message as it was received.
 	content content
-	// tables is the part of its bytes that is the dictionary.
-	tables int
 	// grouped reports whether samples were moved to other resources, deduplicated whether deduplication changed the
 	// message.
 	grouped, deduplicated bool
@@ -26,22 +24,12 @@ type incoming struct {
 	claim *idClaim
 }
 
-// measure returns a message with its size.
-func measure(pd pprofile.Profiles) incoming {
-	tables := tablesBytes(pd)
-	return incoming{profiles: pd, tables: tables, content: contentWith(pd, tables)}
-}
-
-// outgoing returns the size of the message after it was deduplicated. It measures only what may have changed.
+// outgoing returns the size of the message after it was deduplicated.
 func (m *incoming) outgoing(stats *dedup.Stats) content {
-	switch {
-	case stats.TablesChanged || m.grouped:
+	if m.grouped || stats.Changed || stats.ProfilesIn != m.content.profiles {
 		return contentOf(m.profiles)
-	case stats.Changed || stats.ProfilesIn != m.content.profiles:
-		return contentWith(m.profiles, m.tables)
-	default:
-		return m.content
 	}
+	return m.content
 }
 
 // checkSplit is [dedup.CheckSplit]. It knows the answer for a message whose bytes fit and can only have become fewer.

@@ -106,7 +106,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return fmt.Errorf("cannot accept a message: %w", context.Cause(ctx))
 	}
 	pd = dedup.ResolveReferences(pd)
-	m := measure(pd)
+	m := incoming{profiles: pd, content: contentOf(pd)}
 	d.telemetry.incoming(ctx, m.content)
 	if err := m.checkSize(); err != nil {
 		return d.refuse(ctx, m, err)

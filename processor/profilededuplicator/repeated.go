@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // repeated drops profiles that were delivered before.
@@ -40,11 +39,8 @@ func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err er
 
 // idsOf returns the ids of the profiles that have one.
 func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []profileID) {
-	namer := newIDNamer(originOf(ctx, r.keys).key, pd.Dictionary().StringTable())
-	for profile := range walk.Profiles(pd) {
-		if id, ok := namer.of(profile); ok {
-			ids = append(ids, id)
-		}
+	for _, profile := range idsOf(originOf(ctx, r.keys).key, pd) {
+		ids = append(ids, profile.id)
 	}
 	return ids
 }

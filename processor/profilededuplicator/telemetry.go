@@ -98,9 +98,9 @@ func (t *telemetry) saved(ctx context.Context, bytes int) {
 // deduplicated counts what deduplication has changed in a message, and its duration.
 func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took time.Duration) {
 	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.plainRecord...)
-	for _, reason := range dedup.Reasons {
-		if n := stats.Invalid[reason]; n > 0 {
-			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.withReason(reason.String()))
+	for reason, n := range stats.Invalid {
+		if n > 0 {
+			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.withReason(dedup.Reason(reason).String()))
 		}
 	}
 	for key, drop := range stats.Dropped {

@@ -107,7 +107,7 @@ func (t *encoding) mostPprofs(scope pprofile.ScopeProfiles) int {
 // mostBytes returns a rough upper bound of the pprofs of a resource. Each has at most all entries of the dictionary.
 func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
 	if t.tableBytes == 0 {
-		t.tableBytes, _ = dictionary.Bytes(t.importer.source)
+		t.tableBytes = dictionary.Bytes(t.importer.source)
 	}
 	tables := maxHeaderBytes + tableFactor*(t.tableBytes+dictionary.MapMemory(resource.Resource().Attributes()))
 	for _, scope := range resource.ScopeProfiles().All() {
