@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/processor/xprocessor"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -34,7 +35,9 @@ type symbolizer struct {
 	budget  *memory.Budget
 	store   *source.Store
 	clients []httpclient.Client
-	uploads uploads
+	// uploads are the files that agents upload, server receives them.
+	uploads *source.Uploads
+	server  *connections.Server
 	// temporary is the directory of the cache, if none is configured.
 	temporary string
 }
@@ -87,7 +90,11 @@ func (s *symbolizer) sources(ctx context.Context, host component.Host, directory
 		sources = append(sources, source.Directories(s.cfg.Directories))
 	}
 	if s.cfg.Uploads.HasValue() {
-		sources = append(sources, s.uploadsIn(filepath.Join(directory, "uploads")))
+		s.uploads = &source.Uploads{
+			Directory: filepath.Join(directory, "uploads"), MaxBytes: s.cfg.Uploads.Get().MaxSize, MaxFileBytes: s.cfg.MaxFileSize,
+			Memory: s.memory, Stored: func(id string) { s.store.Renew(id) },
+		}
+		sources = append(sources, s.uploads)
 	}
 	for _, server := range s.cfg.Debuginfod {
 		client, err := httpclient.New(ctx, server.HTTP, host, s.set)
@@ -125,7 +132,10 @@ func (s *symbolizer) memory(ctx context.Context) (work *meter.Meter, release fun
 
 // Shutdown ends the workers. Indices that are being made are lost.
 func (s *symbolizer) Shutdown(context.Context) error {
-	err := s.uploads.close()
+	err := s.server.Close()
+	if s.uploads != nil {
+		s.uploads.Close()
+	}
 	if s.store != nil {
 		s.store.Close()
 	}

@@ -23,18 +23,18 @@ func (b *Builder) quality() Quality {
 	return QualityNone
 }
 
-// WriteTo writes the index, and returns its size and what it knows. The builder must not be used afterwards.
-func (b *Builder) WriteTo(w io.WriterAt) (size int64, quality Quality, err error) {
+// WriteTo writes the index, and returns what it knows. The builder must not be used afterwards.
+func (b *Builder) WriteTo(w io.WriterAt) (Quality, error) {
 	if b.err != nil {
-		return 0, QualityNone, b.err
+		return QualityNone, b.err
 	}
 	entries, err := b.entries()
 	if err != nil {
-		return 0, QualityNone, err
+		return QualityNone, err
 	}
 	rows, err := b.sortedRows()
 	if err != nil {
-		return 0, QualityNone, err
+		return QualityNone, err
 	}
 	body := io.NewOffsetWriter(w, int64(headerSize))
 	checksum := crc32.New(castagnoli)
@@ -65,20 +65,18 @@ func (b *Builder) WriteTo(w io.WriterAt) (size int64, quality Quality, err error
 	}
 	_, _ = out.Write(b.texts)
 	if err := out.Flush(); err != nil {
-		return 0, QualityNone, err
+		return QualityNone, err
 	}
 	counts := [numTables]int{len(b.segments), len(entries), len(b.nodes), len(b.functions), len(rows), len(b.texts)}
 	header := append(make([]byte, 0, headerSize), magic...)
 	header = binary.LittleEndian.AppendUint64(header, b.base)
 	header = binary.LittleEndian.AppendUint32(header, 0)
-	quality = b.quality()
+	quality := b.quality()
 	header = binary.LittleEndian.AppendUint32(header, uint32(quality))
-	size = int64(headerSize)
-	for i, n := range counts {
+	for _, n := range counts {
 		header = binary.LittleEndian.AppendUint32(header, uint32(n))
-		size += int64(n) * int64(entrySize[i])
 	}
 	binary.LittleEndian.PutUint32(header[checksumAt:], crc32.Update(checksum.Sum32(), castagnoli, header))
 	_, err = w.WriteAt(header, 0)
-	return size, quality, err
+	return quality, err
 }

@@ -19,8 +19,6 @@ import (
 // Result is what an index was made of.
 type Result struct {
 	Quality index.Quality
-	// Bytes is the size of the index.
-	Bytes int64
 	// Debug counts what of DWARF was not read.
 	Debug debuginfo.Stats
 }
@@ -51,7 +49,7 @@ func Build(file *elffile.File, w io.WriterAt, memory *meter.Meter) (result Resul
 	if err := addSymbols(file, builder, memory); err != nil {
 		return result, err
 	}
-	result.Bytes, result.Quality, err = builder.WriteTo(w)
+	result.Quality, err = builder.WriteTo(w)
 	return result, err
 }
 
