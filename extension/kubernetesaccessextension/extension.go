@@ -45,6 +45,15 @@ type access struct {
 
 var _ extension.Extension = (*access)(nil)
 
+// NewFactory returns the factory of the extension.
+func NewFactory() extension.Factory {
+	return extension.NewFactory(metadata.Type, createDefaultConfig, create, metadata.ExtensionStability)
+}
+
+func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
+	return newAccess(cfg.(*Config), set.TelemetrySettings)
+}
+
 func newAccess(cfg *Config, set component.TelemetrySettings) (*access, error) {
 	builder, err := metadata.NewTelemetryBuilder(set)
 	if err != nil {

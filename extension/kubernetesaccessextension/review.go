@@ -26,14 +26,14 @@ const (
 
 // review asks whether this service account may use a verb on a resource: a SelfSubjectAccessReview of the Kubernetes API.
 type review struct {
-	APIVersion string       `json:"apiVersion"`
-	Kind       string       `json:"kind"`
-	Spec       reviewSpec   `json:"spec"`
-	Status     reviewStatus `json:"status"`
-}
-
-type reviewSpec struct {
-	ResourceAttributes resourceAttributes `json:"resourceAttributes"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Spec       struct {
+		ResourceAttributes resourceAttributes `json:"resourceAttributes"`
+	} `json:"spec"`
+	Status struct {
+		Allowed bool `json:"allowed"`
+	} `json:"status"`
 }
 
 type resourceAttributes struct {
@@ -41,10 +41,6 @@ type resourceAttributes struct {
 	Resource  string `json:"resource"`
 	Namespace string `json:"namespace"`
 	Verb      string `json:"verb"`
-}
-
-type reviewStatus struct {
-	Allowed bool `json:"allowed"`
 }
 
 // missing returns the permissions that the service account does not have, each with the verbs that are not allowed. An error
@@ -114,7 +110,9 @@ func (cfg *Config) transport() (*http.Transport, error) {
 
 // ask sends one review and returns whether the API server allows it.
 func ask(ctx context.Context, client *http.Client, endpoint, token string, attributes resourceAttributes) (allowed bool, err error) {
-	body, err := json.Marshal(review{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview", Spec: reviewSpec{attributes}})
+	asked := review{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"}
+	asked.Spec.ResourceAttributes = attributes
+	body, err := json.Marshal(asked)
 	if err != nil {
 		return false, err
 	}

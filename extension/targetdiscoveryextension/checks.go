@@ -74,14 +74,6 @@ func checkAttributes(attributes map[string]string) error {
 	return nil
 }
 
-// checkLabels checks the number of labels before the rules.
-func checkLabels(count int) error {
-	if count > maxLabels {
-		return fmt.Errorf("it has %d labels before the rules, the limit is %d", count, maxLabels)
-	}
-	return nil
-}
-
 // checkText checks the parameters and profiles of a target, and the bytes of all its texts together.
 func checkText(target *discovery.Target) error {
 	if len(target.Params) > maxAttributes || len(target.Profiles) > maxAttributes {

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/relabel"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
@@ -66,6 +67,15 @@ var (
 	_ discovery.Provider  = (*targetDiscovery)(nil)
 )
 
+// NewFactory returns the factory of the extension.
+func NewFactory() extension.Factory {
+	return extension.NewFactory(metadata.Type, createDefaultConfig, create, metadata.ExtensionStability)
+}
+
+func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
+	return newTargetDiscovery(cfg.(*Config), set.TelemetrySettings)
+}
+
 func newTargetDiscovery(cfg *Config, set component.TelemetrySettings) (*targetDiscovery, error) {
 	telemetry, err := metadata.NewTelemetryBuilder(set)
 	if err != nil {
@@ -85,7 +95,9 @@ func newTargetDiscovery(cfg *Config, set component.TelemetrySettings) (*targetDi
 		return nil, err
 	}
 	for _, one := range mechanisms {
-		d.sources = append(d.sources, newSource(d, one))
+		d.sources = append(d.sources, &source{
+			mechanism: one, owner: d, health: newHealth(d, one), registry: prometheus.NewRegistry(), groups: map[string]group{},
+		})
 	}
 	return d, nil
 }

@@ -70,8 +70,8 @@ func (g *group) leaveOut(target model.LabelSet, err error) {
 
 // target applies the rules to one target. Its own labels override those of its group.
 func (d *targetDiscovery) target(builder *labels.Builder, own, common model.LabelSet) (*discovery.Target, error) {
-	if err := checkLabels(len(own) + len(common)); err != nil {
-		return nil, err
+	if count := len(own) + len(common); count > maxLabels {
+		return nil, fmt.Errorf("it has %d labels before the rules, the limit is %d", count, maxLabels)
 	}
 	builder.Reset(labels.EmptyLabels())
 	builder.Set(model.SchemeLabel, "http")

@@ -51,12 +51,6 @@ type group struct {
 	firstInvalid                error
 }
 
-func newSource(owner *targetDiscovery, one mechanism) *source {
-	s := &source{mechanism: one, owner: owner, registry: prometheus.NewRegistry(), groups: map[string]group{}}
-	s.health = newHealth(owner, one)
-	return s
-}
-
 // start starts the discoverer.
 func (s *source) start(ctx context.Context) error {
 	metrics := s.config.NewDiscovererMetrics(s.registry, s.health)
