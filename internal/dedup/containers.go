@@ -48,8 +48,9 @@ func hasEmpty(resources pprofile.ResourceProfilesSlice) bool {
 	return false
 }
 
-func dropEmpty(resources pprofile.ResourceProfilesSlice) {
-	resources.RemoveIf(func(r pprofile.ResourceProfiles) bool {
+// DropEmpty removes the scopes without profiles, and the resources without scopes.
+func DropEmpty(pd pprofile.Profiles) {
+	pd.ResourceProfiles().RemoveIf(func(r pprofile.ResourceProfiles) bool {
 		r.ScopeProfiles().RemoveIf(func(s pprofile.ScopeProfiles) bool { return s.Profiles().Len() == 0 })
 		return r.ScopeProfiles().Len() == 0
 	})
@@ -107,29 +108,22 @@ func findEqualScopes(scopes pprofile.ScopeProfilesSlice) []int {
 // the first of them.
 func joinContainers(pd pprofile.Profiles) {
 	resources := pd.ResourceProfiles()
-	dropEmpty(resources)
+	DropEmpty(pd)
 	for attributes := range walk.Attributes(pd) {
 		dropCopies(attributes)
 	}
-	if first := findEqualResources(resources); first != nil {
-		for i, j := range first {
-			if i != j {
-				resources.At(i).ScopeProfiles().MoveAndAppendTo(resources.At(j).ScopeProfiles())
-			}
+	for i, j := range findEqualResources(resources) {
+		if i != j {
+			resources.At(i).ScopeProfiles().MoveAndAppendTo(resources.At(j).ScopeProfiles())
 		}
 	}
 	for _, resource := range resources.All() {
-		joinScopes(resource.ScopeProfiles())
-	}
-	dropEmpty(resources)
-}
-
-func joinScopes(scopes pprofile.ScopeProfilesSlice) {
-	if first := findEqualScopes(scopes); first != nil {
-		for i, j := range first {
+		scopes := resource.ScopeProfiles()
+		for i, j := range findEqualScopes(scopes) {
 			if i != j {
 				scopes.At(i).Profiles().MoveAndAppendTo(scopes.At(j).Profiles())
 			}
 		}
 	}
+	DropEmpty(pd)
 }

@@ -82,7 +82,7 @@ func (g *Grouping) Apply() {
 			g.applyTo(resources.At(i), planned)
 		}
 	}
-	dropEmpty(resources)
+	DropEmpty(g.pd)
 }
 
 func (g *Grouping) applyTo(resource pprofile.ResourceProfiles, planned groupedResource) {

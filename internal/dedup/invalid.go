@@ -111,17 +111,13 @@ func (w *work) useSample(sample pprofile.Sample) error {
 	}
 	values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
 	if timestamps > 0 && values > 0 && values != timestamps {
-		return unequalLengths(values, timestamps)
+		return fmt.Errorf("%w: %d values, %d timestamps", errUnequalLengths, values, timestamps)
 	}
 	if err := w.tables.UseSample(sample); err != nil {
 		return err
 	}
 	w.noteSample(sample.StackIndex(), values, timestamps)
 	return nil
-}
-
-func unequalLengths(values, timestamps int) error {
-	return fmt.Errorf("%w: %d values, %d timestamps", errUnequalLengths, values, timestamps)
 }
 
 // check is like use, but also checks the content of the stacks, after Number. It marks no other entries.

@@ -4,6 +4,8 @@
 package dedup
 
 import (
+	"encoding/hex"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -168,10 +170,6 @@ func (p *partialLinks) attribute(of replacement, link pprofile.Link) int32 {
 	if known, found := p.attributes[of]; found {
 		return known
 	}
-	id := link.TraceID().String()
-	if link.TraceID().IsEmpty() {
-		id = link.SpanID().String()
-	}
 	texts, table := p.dict.StringTable(), p.dict.AttributeTable()
 	if texts.Len() == 0 {
 		texts.Append("") // Entry 0 is the zero value.
@@ -182,7 +180,7 @@ func (p *partialLinks) attribute(of replacement, link pprofile.Link) int32 {
 	texts.Append(of.key)
 	attribute := table.AppendEmpty()
 	attribute.SetKeyStrindex(int32(texts.Len() - 1))
-	attribute.Value().SetStr(id)
+	attribute.Value().SetStr(hex.EncodeToString(linkID(link)))
 	p.attributes[of] = int32(table.Len() - 1)
 	return p.attributes[of]
 }

@@ -67,7 +67,13 @@ func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[strin
 		c.tables[t].reset(TableNames[t], n)
 		c.use[t].Known, c.use[t].Mark, c.rename[t].To = c.tables[t].used, true, c.tables[t].to
 	}
-	c.joinAll()
+	// A table comes after those to which its entries refer. Number handles stacks.
+	c.joinStrings()
+	c.joinAttributes()
+	c.joinLinks()
+	c.joinFunctions()
+	c.joinMappings()
+	c.joinLocations()
 }
 
 // Release drops all references to the dictionary.
@@ -99,13 +105,6 @@ func (c *Compactor) UseHeader(profile pprofile.Profile) error {
 	c.err = nil
 	c.use.Header(profile)
 	return c.err
-}
-
-// useAll marks all valid entries of a table.
-func (c *Compactor) useAll(t Table) {
-	for i, first := range c.tables[t].first {
-		c.tables[t].used[i] = first == int32(i)
-	}
 }
 
 // useAttributes marks a list of attributes as used. If drop is set, it leaves out the attributes to drop. It records whether
@@ -182,7 +181,9 @@ func Compact(pd pprofile.Profiles, keep ...Table) error {
 	var tables Compactor
 	tables.Reset(pd.Dictionary(), nil)
 	for _, t := range keep {
-		tables.useAll(t)
+		for i, first := range tables.tables[t].first {
+			tables.tables[t].used[i] = first == int32(i)
+		}
 	}
 	for profile := range walk.Profiles(pd) {
 		if err := tables.UseHeader(profile); err != nil {

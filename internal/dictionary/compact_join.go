@@ -9,16 +9,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// joinAll finds equal entries. It handles a table after those to which its entries refer. Number handles stacks.
-func (c *Compactor) joinAll() {
-	c.joinStrings()
-	c.joinAttributes()
-	c.joinLinks()
-	c.joinFunctions()
-	c.joinMappings()
-	c.joinLocations()
-}
-
 // join adds entry i to the index, and sets its representative: the first equal entry.
 func (c *Compactor) join(table *tableState, i int, h uint64, equal func(a, b int) bool) {
 	first, added := c.index.add(h, i, func(entry int32) bool { return equal(int(entry), i) })

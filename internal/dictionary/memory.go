@@ -11,15 +11,11 @@ import (
 
 // The memory of an entry of each table in the message that WriteTo creates: an object, and the pointer to it.
 const (
-	messageString    = StringSize
-	messageFunction  = functionMemory
 	messageMapping   = mappingMemory + 24  // with a list of attributes
 	messageLocation  = locationMemory + 16 // with a list of attributes
-	messageLine      = lineMemory
-	messageStack     = stackMemory + 8 // the list of its locations is rounded up
+	messageStack     = stackMemory + 8     // the list of its locations is rounded up
 	messageFrame     = 4
 	messageAttribute = attributeMemory + 16
-	messageLink      = linkMemory
 )
 
 // growing is the memory of a growing table and its discarded copies, as a multiple of its final size. A table grows by a
@@ -30,7 +26,7 @@ const growing = 5
 // Builder and in the message, also while tables grow.
 const (
 	AttributeBytes = messageAttribute + growing*int64(unsafe.Sizeof(Attribute{})) + slotBytes
-	LinkBytes      = messageLink + growing*int64(unsafe.Sizeof(Link{})) + slotBytes
+	LinkBytes      = linkMemory + growing*int64(unsafe.Sizeof(Link{})) + slotBytes
 )
 
 // slotBytes is the maximum memory of an index for each entry, also while the index grows: up to four slots.
@@ -39,11 +35,11 @@ const slotBytes = 6 * 8
 // Bytes returns the maximum memory of tables of these lengths, in a Builder that was reset with them and in the message,
 // without texts, attributes and links. lines and frames are those of all locations and stacks.
 func (l Lengths) Bytes(lines, frames int) int64 {
-	return int64(l[Strings])*(messageString+16) + indexBytes(l[Strings]) +
-		int64(l[Functions])*(messageFunction+sizeOf[Function]()) + indexBytes(l[Functions]) +
+	return int64(l[Strings])*(StringSize+16) + indexBytes(l[Strings]) +
+		int64(l[Functions])*(functionMemory+sizeOf[Function]()) + indexBytes(l[Functions]) +
 		int64(l[Mappings])*(messageMapping+growing*(sizeOf[Mapping]()+8+16)+slotBytes) +
 		int64(l[Locations])*(messageLocation+sizeOf[Location]()+8+8+4) + indexBytes(l[Locations]) +
-		int64(lines)*(messageLine+2*sizeOf[Line]()) +
+		int64(lines)*(lineMemory+2*sizeOf[Line]()) +
 		int64(l[Stacks])*(messageStack+8) + indexBytes(l[Stacks]) +
 		int64(frames)*(messageFrame+4)
 }
@@ -69,10 +65,10 @@ func (b *Builder) MessageBytes() int64 {
 	for _, s := range b.strings {
 		text += len(s)
 	}
-	return int64(text) + int64(len(b.strings))*messageString + int64(len(b.functions))*messageFunction +
-		int64(len(b.mappings))*messageMapping + int64(len(b.locations))*messageLocation + int64(len(b.lines))*messageLine +
+	return int64(text) + int64(len(b.strings))*StringSize + int64(len(b.functions))*functionMemory +
+		int64(len(b.mappings))*messageMapping + int64(len(b.locations))*messageLocation + int64(len(b.lines))*lineMemory +
 		int64(b.stacks.len())*messageStack + int64(len(b.stacks.lists.items))*messageFrame +
-		int64(len(b.attributes))*messageAttribute + int64(len(b.links))*messageLink
+		int64(len(b.attributes))*messageAttribute + int64(len(b.links))*linkMemory
 }
 
 // Kept returns the memory of the tables in bytes, including unused capacity.

@@ -103,7 +103,9 @@ func (b *batching) add(of origin, m message) error {
 	}
 	b.held.Use(memory.MessageFactor * m.memory)
 	if t.open == nil {
-		b.openBatch(t)
+		open := &batch{tenant: t}
+		t.open, t.due = open, false
+		t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 	}
 	t.open.add(m)
 	switch {
@@ -140,12 +142,6 @@ func (b *batching) admit(of origin, bytes int64) (*tenant, error) {
 		b.tenants[of.key] = t
 	}
 	return t, nil
-}
-
-func (b *batching) openBatch(t *tenant) {
-	open := &batch{tenant: t}
-	t.open, t.due = open, false
-	t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 }
 
 // timeOut flushes a batch when its timeout has passed, or marks it as due if too many flushes are running.

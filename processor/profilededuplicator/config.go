@@ -95,8 +95,7 @@ func (c *Config) Validate() error {
 	if c.Batch.HasValue() && c.DropRepeated.HasValue() && len(c.DropRepeated.Get().MetadataKeys) > 0 {
 		errs = append(errs, errors.New("drop_repeated::metadata_keys cannot differ from those of batch: set the latter only"))
 	}
-	errs = append(errs, checkKeys("drop_attributes", c.DropAttributes), checkKeys("group_by_attributes", c.GroupByAttributes))
-	return errors.Join(errs...)
+	return errors.Join(append(errs, checkKeys("drop_attributes", c.DropAttributes), checkKeys("group_by_attributes", c.GroupByAttributes))...)
 }
 
 func checkKeys(option string, keys []string) error {
@@ -174,12 +173,11 @@ func defaultDropRepeatedConfig() DropRepeatedConfig {
 
 // Validate checks the limits.
 func (c *DropRepeatedConfig) Validate() error {
-	var errs []error
-	errs = append(errs,
+	return errors.Join(
 		configcheck.Positive("ttl", c.TTL),
 		configcheck.Positive("max_entries", c.MaxEntries),
+		configcheck.MetadataKeys("metadata_keys", c.MetadataKeys),
 	)
-	return errors.Join(append(errs, configcheck.MetadataKeys("metadata_keys", c.MetadataKeys))...)
 }
 
 // repeatedKeys returns the metadata keys that keep the ids of tenants apart.

@@ -69,15 +69,16 @@ func (c *BatchConfig) Unmarshal(section *confmap.Conf) error {
 
 // Validate checks the limits.
 func (c *BatchConfig) Validate() error {
-	var errs []error
-	errs = append(errs,
+	var held error
+	if c.MaxHeldBytes != 0 && c.MaxHeldBytes < int64(c.MaxBytes) {
+		held = fmt.Errorf("max_held_bytes must be 0 or at least %d (max_bytes), is %d", c.MaxBytes, c.MaxHeldBytes)
+	}
+	return errors.Join(
 		configcheck.Positive("timeout", c.Timeout),
 		configcheck.NotNegative("max_samples", c.MaxSamples),
 		configcheck.NotNegative("max_bytes", c.MaxBytes),
+		held,
+		configcheck.Positive("metadata_cardinality_limit", c.MetadataCardinalityLimit),
+		configcheck.MetadataKeys("metadata_keys", c.MetadataKeys),
 	)
-	if least := int64(c.MaxBytes); c.MaxHeldBytes != 0 && c.MaxHeldBytes < least {
-		errs = append(errs, fmt.Errorf("max_held_bytes must be 0 or at least %d (max_bytes), is %d", least, c.MaxHeldBytes))
-	}
-	errs = append(errs, configcheck.Positive("metadata_cardinality_limit", c.MetadataCardinalityLimit))
-	return errors.Join(append(errs, configcheck.MetadataKeys("metadata_keys", c.MetadataKeys))...)
 }

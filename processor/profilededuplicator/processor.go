@@ -108,8 +108,9 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	pd = dedup.ResolveReferences(pd)
 	m := incoming{profiles: pd, content: contentOf(pd)}
 	d.telemetry.incoming(ctx, m.content)
-	if err := m.checkSize(); err != nil {
-		return d.refuse(ctx, m, err)
+	if m.content.bytes > maxMessageBytes {
+		return d.refuse(ctx, m, &refusal{refusedTooLarge, otlpstatus.BadRequest(
+			"cannot accept a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)})
 	}
 	ctx, reservation, err := d.budget.Message(ctx, pd)
 	if err != nil {
@@ -142,15 +143,6 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.hold(ctx, m)
 	}
 	return d.pass(ctx, m, &stats)
-}
-
-// checkSize returns a *refusal for a message above maxMessageBytes.
-func (m *incoming) checkSize() error {
-	if m.content.bytes <= maxMessageBytes {
-		return nil
-	}
-	return &refusal{refusedTooLarge, otlpstatus.BadRequest(
-		"cannot accept a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)}
 }
 
 // grow adds memory for copies to that of a message. The error is a *refusal.

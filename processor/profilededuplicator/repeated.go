@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // repeated drops profiles that were delivered before.
@@ -32,7 +33,15 @@ func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err er
 	}
 	if dropped > 0 {
 		m.profiles = dedup.OwnCopy(m.profiles)
-		remove(m.profiles, repeated)
+		walk.RemoveProfiles(m.profiles, func(profile pprofile.Profile) bool {
+			if profile.ProfileID().IsEmpty() {
+				return false
+			}
+			drop := repeated[0] // It has an element for each profile with an id.
+			repeated = repeated[1:]
+			return drop
+		})
+		dedup.DropEmpty(m.profiles)
 	}
 	return dropped, nil
 }
@@ -52,23 +61,4 @@ func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(profile
 		ids[id] = true
 	}
 	return func(id profileID) bool { return ids[id] }
-}
-
-// remove removes the repeated profiles, and then empty scopes and resources. repeated has an element for each profile with
-// an id.
-func remove(pd pprofile.Profiles, repeated []bool) {
-	pd.ResourceProfiles().RemoveIf(func(resource pprofile.ResourceProfiles) bool {
-		resource.ScopeProfiles().RemoveIf(func(scope pprofile.ScopeProfiles) bool {
-			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
-				if profile.ProfileID().IsEmpty() {
-					return false
-				}
-				drop := repeated[0]
-				repeated = repeated[1:]
-				return drop
-			})
-			return scope.Profiles().Len() == 0
-		})
-		return resource.ScopeProfiles().Len() == 0
-	})
 }

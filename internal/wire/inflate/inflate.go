@@ -9,6 +9,7 @@
 package inflate // import "github.com/otelpprof/otelpprof/internal/wire/inflate"
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -38,7 +39,7 @@ const (
 // pprof begins with one of them: the first byte of gzip has wire type 7, which does not exist, and that of zstd is the tag
 // of field 5 with a varint, which is a message in a pprof.
 func Plain(src []byte) bool {
-	return !hasPrefix(src, gzipMagic) && !hasPrefix(src, zstdMagic)
+	return !bytes.HasPrefix(src, []byte(gzipMagic)) && !bytes.HasPrefix(src, []byte(zstdMagic))
 }
 
 // Open returns the plain form of src: src itself if it is [Plain], which limit does not apply to, or else the content of buffer, which it
@@ -164,9 +165,9 @@ var layers scratch.Keeper[[]byte]
 // appendLayer decompresses one layer. On an error, the content of the result after the old length is undefined.
 func (t *inflater) appendLayer(dst, src []byte, limit int) ([]byte, error) {
 	switch {
-	case hasPrefix(src, gzipMagic):
+	case bytes.HasPrefix(src, []byte(gzipMagic)):
 		return t.appendGzip(dst, src, limit)
-	case hasPrefix(src, zstdMagic):
+	case bytes.HasPrefix(src, []byte(zstdMagic)):
 		return t.appendZstd(dst, src, limit)
 	case len(src) > limit:
 		return dst, tooLarge(limit)
@@ -178,10 +179,6 @@ func (t *inflater) appendLayer(dst, src []byte, limit int) ([]byte, error) {
 		t.produced(len(src))
 		return append(dst, src...), nil
 	}
-}
-
-func hasPrefix(src []byte, magic string) bool {
-	return len(src) >= len(magic) && string(src[:len(magic)]) == magic
 }
 
 func tooLarge(limit int) error {
