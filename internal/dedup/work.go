@@ -111,32 +111,25 @@ func (w *work) apply() {
 // makeMutable continues with a copy if the message is read-only. The compactor only has indices, which are the same in
 // the copy.
 func (w *work) makeMutable() {
-	if w.pd.IsReadOnly() {
-		w.copy()
-	}
+	w.pd = OwnCopy(w.pd)
+	w.tables.Rebase(w.pd.Dictionary())
 }
 
 // makeOwn prepares for changes before the message is known to be valid. It copies a message that may have to be returned
 // unchanged.
 func (w *work) makeOwn() {
-	if w.opts.OnInvalid == DropProfile || w.stats.Changed {
-		w.makeMutable()
-	} else {
-		w.copy()
+	if w.opts.OnInvalid != DropProfile && !w.stats.Changed {
+		own := pprofile.NewProfiles()
+		w.pd.CopyTo(own)
+		w.pd = own
 	}
+	w.makeMutable()
 	w.stats.Changed = true
 }
 
 // keepMissing prepares for new entries before the message is known to be valid: an index out of range must not become the
 // index of a new entry.
 func (w *work) keepMissing() { shift(w.pd, dictionary.Lengths{}) }
-
-func (w *work) copy() {
-	own := pprofile.NewProfiles()
-	w.pd.CopyTo(own)
-	w.pd = own
-	w.tables.Rebase(own.Dictionary())
-}
 
 // handleInvalid handles invalid profiles as the options say. It reports false if the message stays unchanged.
 func (w *work) handleInvalid() (proceed bool, err error) {

@@ -41,22 +41,6 @@ func (m *message) settle(arrived func(profileID) bool, err error) {
 	}
 }
 
-// trigger is the reason why a batch was closed.
-type trigger int
-
-const (
-	triggerTimeout trigger = iota
-	triggerSamples
-	triggerBytes
-	// triggerFull means that a limit on all batches did not allow another message.
-	triggerFull
-	triggerShutdown
-	triggerCount
-)
-
-// triggerNames are the values of the attribute trigger, as in metadata.yaml.
-var triggerNames = [triggerCount]string{"timeout", "samples", "bytes", "full", "shutdown"}
-
 // batch has the messages of one tenant that will be joined.
 type batch struct {
 	tenant   *tenant
@@ -64,7 +48,8 @@ type batch struct {
 	bytes    int
 	samples  int
 	memory   int64
-	trigger  trigger
+	// trigger is why it was closed.
+	trigger string
 	// reservation is that of all messages.
 	reservation *memory.Reservation
 }

@@ -103,7 +103,7 @@ func (b *batching) add(of origin, m message) error {
 	}
 	b.held.Use(memory.MessageFactor * m.memory)
 	if t.open == nil {
-		open := &batch{tenant: t}
+		open := &batch{tenant: t, trigger: triggerTimeout}
 		t.open, t.due = open, false
 		t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 	}
@@ -156,7 +156,7 @@ func (b *batching) timeOut(t *tenant, open *batch) {
 }
 
 // closeBatch closes the open batch of a tenant. It collects no more messages.
-func (b *batching) closeBatch(t *tenant, reason trigger) {
+func (b *batching) closeBatch(t *tenant, reason string) {
 	t.timer.Stop()
 	t.open.trigger = reason
 	t.waiting = append(t.waiting, t.open)
@@ -164,7 +164,7 @@ func (b *batching) closeBatch(t *tenant, reason trigger) {
 	b.startFlushes(t)
 }
 
-func (b *batching) closeAll(reason trigger) {
+func (b *batching) closeAll(reason string) {
 	for _, t := range b.tenants {
 		if t.open != nil {
 			b.closeBatch(t, reason)

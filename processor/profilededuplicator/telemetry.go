@@ -5,6 +5,7 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.opentelemetry.io/collector/processor"
@@ -32,6 +33,16 @@ const (
 	lostShutdown  = "shutdown"
 )
 
+// The values of the attribute trigger.
+const (
+	triggerTimeout = "timeout"
+	triggerSamples = "samples"
+	triggerBytes   = "bytes"
+	// triggerFull means that a limit on all batches did not allow another message.
+	triggerFull     = "full"
+	triggerShutdown = "shutdown"
+)
+
 // telemetry records the metrics of documentation.md. It keeps attribute sets, so that they are not made for each message.
 type telemetry struct {
 	builder   *metadata.TelemetryBuilder
@@ -42,8 +53,6 @@ type telemetry struct {
 	plainAdd    []metric.AddOption
 	plainRecord []metric.RecordOption
 	tables      [len(dictionary.TableNames)][]metric.AddOption
-
-	triggers [triggerCount]metric.MeasurementOption
 }
 
 func newTelemetry(set processor.Settings) (*telemetry, error) {
@@ -56,9 +65,6 @@ func newTelemetry(set processor.Settings) (*telemetry, error) {
 	t.plainAdd, t.plainRecord = []metric.AddOption{t.plain}, []metric.RecordOption{t.plain}
 	for i, name := range dictionary.TableNames {
 		t.tables[i] = []metric.AddOption{t.with(attribute.String("table", name))}
-	}
-	for i, name := range triggerNames {
-		t.triggers[i] = t.with(attribute.String("trigger", name))
 	}
 	return t, nil
 }
@@ -139,10 +145,11 @@ func (t *telemetry) merged(ctx context.Context, profiles int) {
 }
 
 // flushed counts a batch that was passed on.
-func (t *telemetry) flushed(ctx context.Context, trigger trigger, messages, samples, bytes int) {
-	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), t.triggers[trigger])
-	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), t.triggers[trigger])
-	t.builder.ProcessorProfileDeduplicatorBatchBytes.Record(ctx, int64(bytes), t.triggers[trigger])
+func (t *telemetry) flushed(ctx context.Context, trigger string, messages, samples, bytes int) {
+	attributes := t.with(attribute.String("trigger", trigger))
+	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), attributes)
+	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), attributes)
+	t.builder.ProcessorProfileDeduplicatorBatchBytes.Record(ctx, int64(bytes), attributes)
 }
 
 // oversized counts a message that is above max_bytes.
@@ -167,27 +174,20 @@ func (t *telemetry) evicted(n int) {
 // observeIDs registers the metric of remembered ids.
 func (t *telemetry) observeIDs(ids *deliveredIDs) error {
 	return t.builder.RegisterProcessorProfileDeduplicatorRememberedIdsCallback(
-		func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(int64(ids.len()), t.plain)
-			return nil
-		})
+		t.observing(func() int64 { return int64(ids.len()) }))
 }
 
 // observeBatches registers the metrics of held messages.
 func (t *telemetry) observeBatches(b *batching) error {
-	err := t.builder.RegisterProcessorProfileDeduplicatorHeldBytesCallback(
-		func(_ context.Context, o metric.Int64Observer) error {
-			memory, _ := b.usage()
-			o.Observe(memory, t.plain)
-			return nil
-		})
-	if err != nil {
-		return err
+	return errors.Join(
+		t.builder.RegisterProcessorProfileDeduplicatorHeldBytesCallback(t.observing(func() int64 { bytes, _ := b.usage(); return bytes })),
+		t.builder.RegisterProcessorProfileDeduplicatorHeldTenantsCallback(t.observing(func() int64 { _, tenants := b.usage(); return int64(tenants) })),
+	)
+}
+
+func (t *telemetry) observing(value func() int64) metric.Int64Callback {
+	return func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(value(), t.plain)
+		return nil
 	}
-	return t.builder.RegisterProcessorProfileDeduplicatorHeldTenantsCallback(
-		func(_ context.Context, o metric.Int64Observer) error {
-			_, tenants := b.usage()
-			o.Observe(int64(tenants), t.plain)
-			return nil
-		})
 }

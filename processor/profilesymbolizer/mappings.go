@@ -5,6 +5,7 @@ package profilesymbolizer // import "github.com/otelpprof/otelpprof/processor/pr
 
 import (
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -13,16 +14,11 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
 
-// Attributes of mappings and locations.
 const (
-	attributeGNU      = "process.executable.build_id.gnu"
-	attributeGo       = "process.executable.build_id.go"
-	attributeHTLHash  = "process.executable.build_id.htlhash"
+	// buildIDPrefix and a [source.Kind] are the attribute of a mapping with its build id.
+	buildIDPrefix     = "process.executable.build_id."
 	attributeIsFolded = "pprof.location.is_folded"
 )
-
-// buildIDs are the attributes with build ids, the best first.
-var buildIDs = []string{attributeGNU, attributeGo, attributeHTLHash}
 
 // mapping is a mapping of a message that has locations to name.
 type mapping struct {
@@ -42,11 +38,12 @@ type mapping struct {
 func readMapping(dictionary pprofile.ProfilesDictionary, at int32) *mapping {
 	m := dictionary.MappingTable().At(int(at))
 	read := &mapping{Mapping: index.Mapping{Start: m.MemoryStart(), Limit: m.MemoryLimit(), Offset: m.FileOffset()}, index: at}
-	kinds := [...]source.Kind{source.GNU, source.Go, source.HTLHash}
+	kinds := [...]source.Kind{source.GNU, source.Go, source.HTLHash} // the best first
 	var ids [len(kinds)]string
 	for _, a := range m.AttributeIndices().All() {
 		key, value, ok := attributeAt(dictionary, a)
-		if i := slices.Index(buildIDs, key); ok && i >= 0 && value.Type() == pcommon.ValueTypeStr {
+		kind, isID := strings.CutPrefix(key, buildIDPrefix)
+		if i := slices.Index(kinds[:], source.Kind(kind)); ok && isID && i >= 0 && value.Type() == pcommon.ValueTypeStr {
 			ids[i] = value.Str()
 		}
 	}
