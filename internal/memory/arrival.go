@@ -248,17 +248,13 @@ func (b *Budget) EndMost(all bool) {
 	now := time.Now()
 	var arriving, late []*Arrival
 	for _, a := range b.arrivals {
-		if a.share == nil && !a.open || a.ended {
-			continue
-		}
-		if all || now.Sub(a.began) >= maxArrivalTime || a.open && a.stalled(now) {
+		switch {
+		case a.ended, a.share == nil && !a.open:
+		case all, now.Sub(a.began) >= maxArrivalTime, a.open && a.stalled(now):
 			a.end()
-			continue
+		case !a.open:
+			arriving = append(arriving, a)
 		}
-		if a.open {
-			continue
-		}
-		arriving = append(arriving, a)
 	}
 	kept := min(int(b.size/firstPart), len(arriving))
 	rest := arriving[kept:]

@@ -107,34 +107,6 @@ func (b *Budget) fill(part, bytes int64) int64 {
 	return part - part/keptPart
 }
 
-// await grows r to this total number of bytes.
-func (b *Budget) await(ctx context.Context, r *Reservation, total int64) error {
-	b.mu.Lock()
-	more := total - r.bytes
-	if more <= 0 {
-		b.mu.Unlock()
-		return nil
-	}
-	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
-	if needed, limit := r.held()+more, r.limitOf(r.held()+more); needed > limit {
-		b.mu.Unlock()
-		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
-	}
-	if !b.isSmall(total) {
-		r.outgrow()
-	}
-	b.insert(w)
-	b.serve()
-	b.limitWaiters()
-	b.mu.Unlock()
-	select {
-	case err := <-w.done:
-		return err
-	default:
-		return b.block(ctx, w)
-	}
-}
-
 // pressureInterval is how often a waiter tries to free memory, see [Budget.relieve], but at least once.
 const pressureInterval = 25 * time.Millisecond
 

@@ -39,8 +39,9 @@ func FromContext(ctx context.Context) *Reservation {
 // Message returns the reservation of a message, which the caller must release, and a context that carries it: the one of ctx, the one
 // that was handed over, or else a new one. If another consumer of the message has split off the bytes of that in ctx, they are reserved again.
 func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Context, *Reservation, error) {
-	r := FromContext(ctx).Retain()
-	if b == nil || r.complete() {
+	r, complete := FromContext(ctx).Retain(), false
+	r.locked(func() { complete = !r.split })
+	if b == nil || complete {
 		return ctx, r, nil
 	}
 	if found, handed := b.handed.Load(weak.Make(identity(pd))); handed && r == nil {

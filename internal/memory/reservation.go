@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -55,7 +56,31 @@ func (r *Reservation) Grow(ctx context.Context, total int64) error {
 	if r == nil {
 		return nil
 	}
-	return r.budget.await(ctx, r, total)
+	b := r.budget
+	b.mu.Lock()
+	more := total - r.bytes
+	if more <= 0 {
+		b.mu.Unlock()
+		return nil
+	}
+	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
+	if needed, limit := r.held()+more, r.limitOf(r.held()+more); needed > limit {
+		b.mu.Unlock()
+		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
+	}
+	if !b.isSmall(total) {
+		r.outgrow()
+	}
+	b.insert(w)
+	b.serve()
+	b.limitWaiters()
+	b.mu.Unlock()
+	select {
+	case err := <-w.done:
+		return err
+	default:
+		return b.block(ctx, w)
+	}
 }
 
 // Meter returns a meter of work that uses this many bytes of the reservation already. It grows the reservation. The work ends with ctx.
@@ -137,12 +162,6 @@ func (r *Reservation) Work(bytes int64) (work *Reservation) {
 		work.set(lent)
 	})
 	return work
-}
-
-// complete reports whether no bytes of r were split off. Without a reservation, it is false.
-func (r *Reservation) complete() (complete bool) {
-	r.locked(func() { complete = !r.split })
-	return complete
 }
 
 // Accepted reports whether Accept was called: then a queue can have retained r.
