@@ -6,7 +6,6 @@ package memorybudgetextension
 import (
 	"context"
 	"errors"
-	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension"
@@ -15,7 +14,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/extension/memorybudgetextension/internal/metadata"
-	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
@@ -95,11 +93,6 @@ func (m *memoryBudget) Ready() error { return nil }
 func (m *memoryBudget) NotReady() error {
 	m.stop()
 	return nil
-}
-
-// onShutdown calls abort after the grace of a shutdown. After stop, it is not called.
-func (m *memoryBudget) onShutdown(abort func()) (stop func() bool) {
-	return context.AfterFunc(m.stopping, func() { time.AfterFunc(connections.ShutdownGrace, abort) })
 }
 
 // Shutdown unregisters the metrics.

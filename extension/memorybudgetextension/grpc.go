@@ -90,7 +90,7 @@ func (s *grpcServer) begin(ctx context.Context, stream *tap.Info) (context.Conte
 		}
 	}
 	timeout := time.AfterFunc(s.config.ReceiveTimeout, abortSlow)
-	stop := s.onShutdown(abortSlow)
+	stop := context.AfterFunc(s.stopping, func() { time.AfterFunc(connections.ShutdownGrace, abortSlow) })
 	context.AfterFunc(ctx, func() {
 		stop()
 		timeout.Stop()

@@ -66,9 +66,7 @@ type Options struct {
 // Stats has the results of a call of Deduplicate.
 type Stats struct {
 	// Changed is true if the message was changed.
-	Changed                 bool
-	ProfilesIn, ProfilesOut int
-	SamplesIn, SamplesOut   int
+	Changed bool
 	// Invalid counts invalid profiles by reason.
 	Invalid [numReasons]int
 	// Dropped has the invalid profiles that were dropped.
@@ -108,14 +106,6 @@ func (s *Stats) drop(reason Reason, service string, err error) {
 	}
 	known := s.Dropped[DropKey{reason, service}]
 	s.Dropped[DropKey{reason, service}] = Drop{known.Profiles + 1, cmp.Or(known.Err, err)}
-}
-
-// undo resets the statistics to those of an unchanged message.
-func (s *Stats) undo() {
-	*s = Stats{
-		ProfilesIn: s.ProfilesIn, ProfilesOut: s.ProfilesIn, SamplesIn: s.SamplesIn, SamplesOut: s.SamplesIn,
-		Invalid: s.Invalid,
-	}
 }
 
 // Deduplicator makes messages canonical. It is safe for concurrent use.

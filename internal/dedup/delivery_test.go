@@ -233,8 +233,7 @@ func TestEmptyProfiles(t *testing.T) {
 			out, stats, err := dedup.New(dedup.Options{DropEmptyProfiles: true}).Deduplicate(pd)
 			require.NoError(t, err)
 			assert.Equal(t, tt.dropped, stats.EmptyProfiles)
-			assert.Equal(t, len(tt.values), stats.ProfilesIn)
-			assert.Equal(t, len(tt.kept), stats.ProfilesOut)
+			assert.Equal(t, len(tt.kept), out.ProfileCount())
 			assert.Equal(t, len(tt.values), pd.ProfileCount(), "a message of others stays as it is")
 			require.Equal(t, tt.wantResources, out.ResourceProfiles().Len())
 			var kept []byte
@@ -290,7 +289,7 @@ func TestBrokenMessagesKeepAll(t *testing.T) {
 			assert.Equal(t, pd, out)
 			assert.Equal(t, before, profiletest.Marshal(t, clone(out)))
 			assert.Equal(t, [5]int{}, [5]int{stats.PartialLinks, stats.EmptyProfiles, stats.MendedTexts, stats.ClearedLines, stats.NamedFunctions})
-			assert.Equal(t, 2, stats.ProfilesOut)
+			assert.Equal(t, 2, out.ProfileCount())
 			assert.False(t, stats.Changed)
 		}
 	}

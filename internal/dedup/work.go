@@ -43,10 +43,6 @@ func (w *work) bytes() int64 {
 // run examines the whole message, and then writes the changes.
 func (w *work) run() error {
 	given := w.pd
-	for profile := range walk.Profiles(w.pd) {
-		w.stats.ProfilesIn++
-		w.stats.SamplesIn += profile.Samples().Len()
-	}
 	w.repairText()
 	w.dropPartialLinks()
 	w.dropEmptyProfiles()
@@ -58,17 +54,13 @@ func (w *work) run() error {
 		proceed, err := w.handleInvalid()
 		if err != nil || !proceed {
 			w.pd = given
-			w.stats.undo()
+			w.stats = Stats{Invalid: w.stats.Invalid}
 			return err
 		}
 	}
 	timesChange := w.planTimes()
 	if w.tables.Changed() || w.samples.reshaped || w.samples.equal || w.containersChange() || timesChange {
 		w.apply()
-	}
-	for profile := range walk.Profiles(w.pd) {
-		w.stats.ProfilesOut++
-		w.stats.SamplesOut += profile.Samples().Len()
 	}
 	return nil
 }
@@ -156,7 +148,7 @@ func (w *work) handleInvalid() (proceed bool, err error) {
 // findInvalid reports for each profile, in the order of the message, whether it is invalid. It returns the error of the
 // first invalid one, and counts them.
 func (w *work) findInvalid() (invalid []bool, first error) {
-	invalid = make([]bool, 0, w.stats.ProfilesIn)
+	invalid = make([]bool, 0, w.pd.ProfileCount())
 	service, of := "", -1
 	for at, scope := range checkedScopes(w.pd) {
 		for k, profile := range scope.Profiles().All() {

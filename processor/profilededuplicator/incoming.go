@@ -27,7 +27,7 @@ type incoming struct {
 
 // outgoing returns the size of the message after it was deduplicated.
 func (m *incoming) outgoing(stats *dedup.Stats) content {
-	if m.grouped || stats.Changed || stats.ProfilesIn != m.content.profiles {
+	if m.grouped || stats.Changed || m.profiles.ProfileCount() != m.content.profiles {
 		return contentOf(m.profiles)
 	}
 	return m.content
