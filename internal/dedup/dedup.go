@@ -70,7 +70,7 @@ type Stats struct {
 	// Invalid counts invalid profiles by reason.
 	Invalid [numReasons]int
 	// Dropped has the invalid profiles that were dropped.
-	Dropped map[DropKey]Drop
+	Dropped map[dropGroup]dropped
 	// MixedShapes counts samples that were not combined with one of equal identity, since their shapes differ.
 	MixedShapes int
 	// ZeroSamples counts the samples that were dropped because all their values were zero, DroppedAttributes the dropped
@@ -87,14 +87,14 @@ type Stats struct {
 	WidenedProfiles int
 }
 
-// DropKey is the reason why profiles were dropped, and their service.
-type DropKey struct {
+// dropGroup is the reason why profiles were dropped, and their service.
+type dropGroup struct {
 	Reason  Reason
 	Service string
 }
 
-// Drop is the number of dropped profiles, and the error of the first one.
-type Drop struct {
+// dropped is the number of dropped profiles, and the error of the first one.
+type dropped struct {
 	Profiles int
 	Err      error
 }
@@ -102,10 +102,10 @@ type Drop struct {
 // drop counts an invalid profile that is dropped.
 func (s *Stats) drop(reason Reason, service string, err error) {
 	if s.Dropped == nil {
-		s.Dropped = map[DropKey]Drop{}
+		s.Dropped = map[dropGroup]dropped{}
 	}
-	known := s.Dropped[DropKey{reason, service}]
-	s.Dropped[DropKey{reason, service}] = Drop{known.Profiles + 1, cmp.Or(known.Err, err)}
+	known := s.Dropped[dropGroup{reason, service}]
+	s.Dropped[dropGroup{reason, service}] = dropped{known.Profiles + 1, cmp.Or(known.Err, err)}
 }
 
 // Deduplicator makes messages canonical. It is safe for concurrent use.

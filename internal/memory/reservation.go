@@ -142,13 +142,7 @@ func (r *Reservation) Resize(ctx context.Context, total int64) error {
 
 // Split moves at most this many bytes to a new reservation, for a message that outlives its request. The caller must release it.
 func (r *Reservation) Split(bytes int64) (part *Reservation) {
-	r.locked(func() {
-		bytes = min(bytes, r.bytes)
-		r.set(r.bytes - bytes)
-		r.split = true
-		part = &Reservation{budget: r.budget, order: r.order, accepted: r.accepted, holders: 1}
-		part.set(bytes)
-	})
+	r.locked(func() { part, r.split = r.part(bytes), true })
 	return part
 }
 
@@ -156,12 +150,19 @@ func (r *Reservation) Split(bytes int64) (part *Reservation) {
 // begins with at most so many of them. They return to r at the end, if r is still held. The caller must release it.
 func (r *Reservation) Work(bytes int64) (work *Reservation) {
 	r.locked(func() {
-		lent := max(min(bytes, r.bytes), 0)
-		r.set(r.bytes - lent)
-		work = &Reservation{budget: r.budget, order: r.order, message: r, lent: lent, accepted: r.accepted, holders: 1}
-		work.set(lent)
+		work = r.part(bytes)
+		work.message, work.lent = r, work.bytes
 	})
 	return work
+}
+
+// part moves at most so many bytes to a new one. The caller holds the lock.
+func (r *Reservation) part(bytes int64) *Reservation {
+	bytes = max(min(bytes, r.bytes), 0)
+	r.set(r.bytes - bytes)
+	part := &Reservation{budget: r.budget, order: r.order, accepted: r.accepted, holders: 1}
+	part.set(bytes)
+	return part
 }
 
 // Accepted reports whether Accept was called: then a queue can have retained r.

@@ -31,7 +31,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // batching joins the messages of each tenant in batches, and passes these on.
 //
-// The messages of all tenants together use at most what limitTo says, and at most MetadataCardinalityLimit tenants have messages.
+// The messages of all tenants together use at most what Start says, and at most MetadataCardinalityLimit tenants have messages.
 // For each tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant
 // without messages is removed.
 type batching struct {
@@ -204,17 +204,6 @@ func (b *batching) remove(due *batch) {
 	if t.idle() {
 		delete(b.tenants, t.key)
 	}
-}
-
-const heldPart = 2
-
-// limitTo limits the held messages to one part in heldPart of the budget, and to MaxHeldBytes.
-func (b *batching) limitTo(budget *memory.Budget) {
-	most := budget.Size() / heldPart
-	if b.cfg.MaxHeldBytes > 0 {
-		most = memory.MessageFactor * min(most/memory.MessageFactor, b.cfg.MaxHeldBytes)
-	}
-	b.held.Limit(budget, most)
 }
 
 // usage returns the number of held bytes, and the number of tenants with messages.

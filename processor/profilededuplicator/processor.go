@@ -77,12 +77,20 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 	return d, nil
 }
 
+// heldPart: the held messages of a batching deduplicator may have one part in heldPart of the budget.
+const heldPart = 2
+
 // Start starts no goroutine: timers run only while messages are held.
 func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
-	if d.budget, err = memory.Of(host); err == nil && d.batching != nil {
-		d.batching.limitTo(d.budget)
+	if d.budget, err = memory.Of(host); err != nil || d.batching == nil {
+		return err
 	}
-	return err
+	held := d.budget.Size() / heldPart
+	if most := d.batching.cfg.MaxHeldBytes; most > 0 {
+		held = memory.MessageFactor * min(held/memory.MessageFactor, most)
+	}
+	d.batching.held.Limit(d.budget, held)
+	return nil
 }
 
 // Shutdown flushes the held messages, until ctx ends.
