@@ -133,10 +133,7 @@ func New(opts Options) *Deduplicator {
 //
 // The only error is that of the first invalid profile, with Reject; pd is then unchanged.
 func (d *Deduplicator) Deduplicate(pd pprofile.Profiles) (pprofile.Profiles, Stats, error) {
-	w := d.kept.Get()
-	if w == nil {
-		w = &work{}
-	}
+	w := d.kept.GetOrNew()
 	defer func() {
 		w.release()
 		d.kept.Put(w, int(w.bytes()))

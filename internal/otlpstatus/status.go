@@ -23,22 +23,15 @@ const (
 
 // Write answers as the OTLP specification requires: with a google.rpc.Status in the media type of the request.
 func Write(w http.ResponseWriter, mediaType string, code int, s *status.Status) {
-	w.Header().Set("Content-Type", mediaType)
-	w.WriteHeader(code)
-	// If this fails, the client has disconnected.
-	_, _ = w.Write(body(mediaType, s)) // #nosec G705 -- The media type is protobuf or JSON.
-}
-
-func body(mediaType string, s *status.Status) []byte {
 	marshal := proto.Marshal
 	if mediaType == JSONType {
 		marshal = protojson.Marshal
 	}
-	text, err := marshal(s.Proto())
-	if err != nil {
-		return nil
+	w.Header().Set("Content-Type", mediaType)
+	w.WriteHeader(code)
+	if text, err := marshal(s.Proto()); err == nil {
+		_, _ = w.Write(text) // #nosec G705 -- The media type is protobuf or JSON. If this fails, the client has disconnected.
 	}
-	return text
 }
 
 // badRequest is an error that the request causes. The Collector's OTLP receiver takes any other permanent error for a server error, which it

@@ -53,6 +53,14 @@ func (k *Keeper[T]) Get() *T {
 	return pooled
 }
 
+// GetOrNew is [Keeper.Get], or else a new zero value.
+func (k *Keeper[T]) GetOrNew() *T {
+	if kept := k.Get(); kept != nil {
+		return kept
+	}
+	return new(T)
+}
+
 func (k *Keeper[T]) getLarge() *T {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -131,10 +131,7 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 // The error is [ErrMalformed], [ErrTooLarge], [ErrNotPprof], [ErrRecording], or that of the source. Then the profiles are the zero value,
 // which must not be used, and the statistics have only InflatedBytes and Begin.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
-	t := d.memory.Get()
-	if t == nil {
-		t = &decoding{}
-	}
+	t := d.memory.GetOrNew()
 	pd, stats, err := d.decode(t, payload, src)
 	d.memory.Put(t, t.release())
 	return pd, stats, err

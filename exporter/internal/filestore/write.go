@@ -134,10 +134,7 @@ func (s *Store) writeIn(opened directory, created int64, name string, pprof []by
 
 // writeTemporary writes the gzipped pprof to a temporary file in d and syncs it.
 func (s *Store) writeTemporary(d directory, data []byte, work *meter.Meter) (name string, size int64, err error) {
-	buffer := s.buffers.Get()
-	if buffer == nil {
-		buffer = new([]byte)
-	}
+	buffer := s.buffers.GetOrNew()
 	defer func() { s.buffers.Put(buffer, cap(*buffer)) }()
 	if *buffer, err = pprof.AppendGzipMetered((*buffer)[:0], data, s.options.Level, work); err != nil {
 		return "", 0, err

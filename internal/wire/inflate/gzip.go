@@ -43,10 +43,7 @@ func (t *inflater) appendGzip(dst, src []byte, limit int) ([]byte, error) {
 	if err := t.need(0); err != nil {
 		return dst, err
 	}
-	reader := gzipReaders.Get()
-	if reader == nil {
-		reader = new(gzipReader)
-	}
+	reader := gzipReaders.GetOrNew()
 	dst, err := reader.append(t, dst, src, limit)
 	reader.src = source{}
 	reader.short.Reset(nil)

@@ -92,10 +92,7 @@ func (p Payload) Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) 
 func Append(dst, src []byte, limit int, work *meter.Meter) (result []byte, largest int, err error) {
 	base := len(dst)
 	limit = min(max(limit, 0), math.MaxInt-base)
-	t := inflaters.Get()
-	if t == nil {
-		t = new(inflater)
-	}
+	t := inflaters.GetOrNew()
 	*t = inflater{meter: work, base: base, mostRead: mostRead(len(src), limit)}
 	defer t.release()
 	dst, err = t.appendLayers(dst, src, limit)
@@ -137,10 +134,7 @@ func (t *inflater) copyLayer(layer []byte) ([]byte, error) {
 		return nil, err
 	}
 	if t.outer == nil {
-		t.outer = layers.Get()
-	}
-	if t.outer == nil {
-		t.outer = new([]byte)
+		t.outer = layers.GetOrNew()
 	}
 	*t.outer = append(grow((*t.outer)[:0], len(layer)), layer...)
 	return *t.outer, nil
