@@ -27,10 +27,13 @@ func (c *call) selectSeries(r *querierv1.SelectSeriesRequest) (*querierv1.Select
 	}
 	g := grouping{
 		call: c, criteria: selecting, filter: selection.filter, step: time.Duration(r.GetStep() * float64(time.Second)), by: r.GetGroupBy(),
-		groups: map[string]*group{}, newest: map[stateKey]time.Time{},
+		groups: map[string]*group{},
 	}
 	if whole := min(g.end.Sub(g.start), longest); g.step <= 0 || g.step > whole {
 		g.step = whole + 1
+	}
+	if err := selection.keepLatest(c.work, g.stepOf); err != nil {
+		return nil, err
 	}
 	for i := range selection.parts {
 		if err := g.addPart(&selection.parts[i]); err != nil {
@@ -44,7 +47,13 @@ func (c *call) selectSeries(r *querierv1.SelectSeriesRequest) (*querierv1.Select
 // longest limits a step: sums of it and of times of profiles do not overflow.
 const longest = 100 * 365 * 24 * time.Hour
 
-// grouping sums profiles by labels and time. bytes is the memory of labels and of states.
+// stepOf returns the number of the step of a profile.
+func (g *grouping) stepOf(p *selectedProfile) int64 {
+	at, _ := p.Within(g.start, g.end)
+	return int64((at.Sub(g.start) + g.step - 1) / g.step)
+}
+
+// grouping sums profiles by labels and time. bytes is the memory of labels and of resources with states.
 type grouping struct {
 	*call
 	*criteria
@@ -52,15 +61,8 @@ type grouping struct {
 	step   time.Duration
 	by     []string
 	groups map[string]*group
-	// newest has the end of the latest state of each resource in a step. A group without it does not have an older one.
-	newest map[stateKey]time.Time
 	points int64
 	bytes  int64
-}
-
-type stateKey struct {
-	resource string
-	step     int64
 }
 
 // group has the points of a series, by the number of their step.
@@ -70,16 +72,11 @@ type group struct {
 	total  float64
 }
 
-// point is the sum of the profiles of a step. Of values that are a state at one time, it has the latest of each resource.
+// point is the sum of the profiles of a step that count, and their number. States of a resource count once.
 type point struct {
 	sum    float64
 	count  int
-	latest map[string]state
-}
-
-type state struct {
-	at  time.Time
-	sum float64
+	states map[string]bool
 }
 
 // addPart adds the profiles of a part.
@@ -95,14 +92,7 @@ func (g *grouping) addPart(part *selectedPart) error {
 		if err := cmp.Or(g.work.Advance(profileWork), g.filter.err()); err != nil {
 			return err
 		}
-		column := p.columns[0]
-		at, _ := p.Within(g.start, g.end)
-		step := int64((at.Sub(g.start) + g.step - 1) / g.step)
-		if p.Columns[column].IsGauge {
-			if err := g.addState(stateKey{p.Resource.Key, step}, p.End); err != nil {
-				return err
-			}
-		}
+		column, step := p.wanted[0], g.stepOf(p)
 		labels := labelsOf(p.Profile, column, g.by)
 		// The labels that the resource does not have can be labels of samples.
 		missing := slices.DeleteFunc(upTo(len(g.by)), func(i int) bool { return labelOf(p.Profile, column, g.by[i]) != "" })
@@ -118,21 +108,6 @@ func (g *grouping) addPart(part *selectedPart) error {
 				return err
 			}
 		}
-	}
-	return nil
-}
-
-// addState notes the end of a state. It counts as a point does.
-func (g *grouping) addState(key stateKey, end time.Time) error {
-	newest, known := g.newest[key]
-	if !known {
-		g.points++
-		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
-			return err
-		}
-	}
-	if end.After(newest) {
-		g.newest[key] = end
 	}
 	return nil
 }
@@ -171,7 +146,7 @@ func (g *grouping) sumSamples(reader *labelReader, p *selectedProfile, labels []
 				return nil, err
 			}
 		}
-		to.value += float64(s.Values[p.columns[0]])
+		to.value += float64(s.Values[p.wanted[0]])
 	}
 	return sums, nil
 }
@@ -179,7 +154,7 @@ func (g *grouping) sumSamples(reader *labelReader, p *selectedProfile, labels []
 // pointBytes is the memory of a point, with its part of the maps and of the answer, and stateBytes that of a resource in a point.
 const (
 	pointBytes = 512
-	stateBytes = 160
+	stateBytes = 64
 )
 
 // add adds a sum of a profile to a group. The time of a point is the end of its step, which is a part of it.
@@ -197,51 +172,32 @@ func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
 			return err
 		}
-		to = &point{latest: map[string]state{}}
+		to = &point{states: map[string]bool{}}
 		in.points[step] = to
 	}
-	if !p.Columns[p.columns[0]].IsGauge {
-		to.sum += sum.value
-		to.count++
+	if len(p.columns) == 0 { // an earlier state
 		return nil
 	}
-	last, known := to.latest[p.Resource.Key]
-	if !known {
+	to.sum += sum.value
+	if p.Columns[p.columns[0]].IsGauge {
+		if to.states[p.Resource.Key] {
+			return nil
+		}
 		g.bytes += stateBytes
-		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
-			return err
-		}
+		to.states[p.Resource.Key] = true
 	}
-	switch {
-	case p.End.After(last.at):
-		to.latest[p.Resource.Key] = state{p.End, sum.value}
-	case p.End.Equal(last.at):
-		to.latest[p.Resource.Key] = state{p.End, last.sum + sum.value}
-	}
-	return nil
-}
-
-// value returns the value of a point.
-func (g *grouping) value(p *point, step int64, isAverage bool) float64 {
-	sum, count := p.sum, p.count
-	for resource, s := range p.latest {
-		if s.at.Before(g.newest[stateKey{resource, step}]) {
-			continue
-		}
-		sum += s.sum
-		count++
-	}
-	if isAverage && count > 0 {
-		return sum / float64(count)
-	}
-	return sum
+	to.count++
+	return g.work.Need(pointBytes*g.points + g.bytes)
 }
 
 // series returns the series, sorted by their labels. With a limit, these are the ones with the largest totals.
 func (g *grouping) series(isAverage bool, limit int64) (all []*typesv1.Series) {
 	for _, in := range g.groups {
 		for _, step := range slices.Sorted(maps.Keys(in.points)) {
-			value := g.value(in.points[step], step, isAverage)
+			value := in.points[step].sum
+			if isAverage {
+				value /= float64(max(in.points[step].count, 1))
+			}
 			in.total += value
 			in.series.Points = append(in.series.Points, &typesv1.Point{Value: value, Timestamp: g.start.Add(time.Duration(step) * g.step).UnixMilli()})
 		}

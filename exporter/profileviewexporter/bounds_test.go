@@ -35,11 +35,11 @@ func TestStatesAreReserved(t *testing.T) {
 			reserved = total
 			return nil
 		})
-		g := &grouping{call: &call{work: work}, groups: map[string]*group{}, newest: map[stateKey]time.Time{}}
+		g := &grouping{call: &call{work: work}, groups: map[string]*group{}}
 		for pod := range pods {
 			attributes := pcommon.NewMap()
 			attributes.PutInt("pod", int64(pod))
-			p := &selectedProfile{Profile: &store.Profile{Head: head, Resource: store.NewResource("", attributes), End: day}, columns: []int{0}}
+			p := &selectedProfile{Profile: &store.Profile{Head: head, Resource: store.NewResource("", attributes), End: day}, wanted: []int{0}, columns: []int{0}}
 			for value := range values {
 				labels := []*typesv1.LabelPair{{Name: "id", Value: strconv.Itoa(value)}}
 				require.NoError(t, g.add(&sampleSum{labels: labels, value: 1}, 0, p))

@@ -46,7 +46,7 @@ const (
 
 // merge merges a selection.
 func (c *call) merge(s *selection, leafFrames int) (*merger, error) {
-	if err := s.keepLatest(c.work); err != nil {
+	if err := s.keepLatest(c.work, oneStep); err != nil {
 		return nil, err
 	}
 	m := &merger{

@@ -86,22 +86,25 @@ func (s *selection) unit() string {
 	return ""
 }
 
-// gaugeKey identifies a sample type of a resource whose values are a state at one time.
-type gaugeKey struct{ resource, id string }
+// gaugeKey identifies a sample type of a resource, in a step of time, whose values are a state at one time.
+type gaugeKey struct {
+	resource, id string
+	step         int64
+}
 
 // gaugeBytes is the most memory of such a key and a time in a map that grows.
-const gaugeBytes = 208
+const gaugeBytes = 224
 
 // keepLatest leaves out the values of earlier profiles if they are a state at one time: of each resource, those of the latest profile
-// count. All profiles of that time do, such as the parts of one capture.
-func (s *selection) keepLatest(work *meter.Meter) error {
+// in a step count. All profiles of that time do, such as the parts of one capture.
+func (s *selection) keepLatest(work *meter.Meter, stepOf func(p *selectedProfile) int64) error {
 	latest := map[gaugeKey]time.Time{}
 	for p := range s.each {
 		for _, i := range p.columns {
 			if !p.Columns[i].IsGauge {
 				continue
 			}
-			key := gaugeKey{p.Resource.Key, p.Columns[i].ID}
+			key := gaugeKey{p.Resource.Key, p.Columns[i].ID, stepOf(p)}
 			if at, found := latest[key]; found && !p.End.After(at) || work.Need(gaugeBytes*int64(len(latest)+1)) != nil {
 				continue
 			}
@@ -113,7 +116,7 @@ func (s *selection) keepLatest(work *meter.Meter) error {
 	}
 	for p := range s.each {
 		p.columns = slices.DeleteFunc(slices.Clone(p.columns), func(i int) bool {
-			return p.Columns[i].IsGauge && !p.End.Equal(latest[gaugeKey{p.Resource.Key, p.Columns[i].ID}])
+			return p.Columns[i].IsGauge && !p.End.Equal(latest[gaugeKey{p.Resource.Key, p.Columns[i].ID, stepOf(p)}])
 		})
 		if err := work.Advance(columnWork * int64(len(p.columns))); err != nil {
 			return err
@@ -121,6 +124,9 @@ func (s *selection) keepLatest(work *meter.Meter) error {
 	}
 	return nil
 }
+
+// oneStep is the step of all profiles where time has no steps.
+func oneStep(*selectedProfile) int64 { return 0 }
 
 // each iterates over all profiles.
 func (s *selection) each(yield func(*selectedProfile) bool) {

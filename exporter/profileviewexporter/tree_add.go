@@ -16,7 +16,7 @@ import (
 
 // add adds the samples of a selection to a side. Of a profile with several selected sample types, it adds the first.
 func (t *tree) add(s *selection, side int) error {
-	if err := s.keepLatest(t.work); err != nil {
+	if err := s.keepLatest(t.work, oneStep); err != nil {
 		return err
 	}
 	for i := range s.parts {
