@@ -176,7 +176,7 @@ func (s *Store) insert(p *Profile, restored bool) bool {
 		s.oldest--
 		p.Sequence = s.oldest
 		s.series[k] = slices.Insert(all, 0, p)
-		s.restored = append(s.restored, p)
+		p.place = s.order.PushFront(p)
 	default:
 		if isFull {
 			s.remove(all[0], ReasonSeries)
@@ -184,13 +184,12 @@ func (s *Store) insert(p *Profile, restored bool) bool {
 		s.newest++
 		p.Sequence = s.newest
 		s.series[k] = append(s.series[k], p)
-		s.order = append(s.order, p)
+		p.place = s.order.PushBack(p)
 	}
 	if p.identity != (identity{}) {
 		s.known[p.identity] = struct{}{}
 	}
 	s.memory += p.cost
-	s.profiles++
 	p.Block.live++
 	return true
 }

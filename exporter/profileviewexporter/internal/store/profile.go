@@ -4,6 +4,7 @@
 package store
 
 import (
+	"container/list"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -38,6 +39,7 @@ type Profile struct {
 	identity identity
 	cost     int64
 	evicted  bool
+	place    *list.Element // in the order of the store
 }
 
 // Head has the fields of a pprof that say what it measures. Profiles share it.

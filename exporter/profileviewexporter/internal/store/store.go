@@ -6,9 +6,9 @@ package store // import "github.com/otelpprof/otelpprof/exporter/profileviewexpo
 
 import (
 	"cmp"
+	"container/list"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,12 +58,10 @@ type Store struct {
 	mu     sync.RWMutex
 	blocks map[blockKey]*Block // to which profiles are added
 	series map[key][]*Profile
-	// order has the profiles of this run in order of arrival, and restored those of an earlier run, the newest first. A series has its profiles in
-	// order of arrival.
-	order, restored []*Profile
-	known           map[identity]struct{}
-	profiles        int64
-	memory          int64
+	// order has all profiles in order of arrival, and a series has its own.
+	order  list.List
+	known  map[identity]struct{}
+	memory int64
 	// full is set once a profile of an earlier run was evicted for memory: no older one is restored then.
 	full bool
 	// newest and oldest are the sequences of the newest profile of this run and the oldest that was restored.
@@ -86,7 +84,7 @@ func New(limits Limits, evicted func(Reason)) *Store {
 func (s *Store) Held() (profiles, memory int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.profiles, s.memory
+	return int64(s.order.Len()), s.memory
 }
 
 // Expire evicts profiles that are too old.
@@ -108,13 +106,11 @@ func (s *Store) expire() {
 
 // front returns the oldest profile, or nil.
 func (s *Store) front() *Profile {
-	switch {
-	case len(s.restored) > 0:
-		return s.restored[len(s.restored)-1]
-	case len(s.order) > 0:
-		return s.order[0]
+	front := s.order.Front()
+	if front == nil {
+		return nil
 	}
-	return nil
+	return front.Value.(*Profile)
 }
 
 // remove removes a profile, which is the first of its series.
@@ -130,28 +126,10 @@ func (s *Store) remove(p *Profile, reason Reason) {
 	s.full = s.full || reason == ReasonMemory && p.Sequence < FirstSequence
 	delete(s.known, p.identity)
 	s.memory -= p.cost
-	s.profiles--
 	p.Block.live--
 	s.settle(p.Block, p.Block.bytes)
-	s.forget(p)
+	s.order.Remove(p.place)
 	s.evicted(reason)
-}
-
-// forget removes a profile from its list, which would keep its samples and its block alive.
-func (s *Store) forget(p *Profile) {
-	bySequence := func(one *Profile, sequence uint64) int { return cmp.Compare(one.Sequence, sequence) }
-	if p.Sequence < FirstSequence {
-		at, _ := slices.BinarySearchFunc(s.restored, p.Sequence, func(one *Profile, sequence uint64) int { return -bySequence(one, sequence) })
-		s.restored = slices.Delete(s.restored, at, at+1)
-		return
-	}
-	if s.order[0] == p { // Usually. All others would move.
-		s.order[0] = nil
-		s.order = s.order[1:]
-		return
-	}
-	at, _ := slices.BinarySearchFunc(s.order, p.Sequence, bySequence)
-	s.order = slices.Delete(s.order, at, at+1)
 }
 
 // settle counts the memory of a block, which only grows, and drops the block if it has no profile.

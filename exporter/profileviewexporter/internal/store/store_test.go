@@ -179,11 +179,10 @@ func TestConcurrency(t *testing.T) {
 	defer s.mu.Unlock()
 	bytes := int64(0)
 	blocks := map[*Block]bool{}
-	for _, p := range s.order {
-		if p != nil && !p.evicted {
-			bytes += p.cost
-			blocks[p.Block] = true
-		}
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		p := e.Value.(*Profile)
+		bytes += p.cost
+		blocks[p.Block] = true
 	}
 	for b := range blocks {
 		bytes += b.bytes
