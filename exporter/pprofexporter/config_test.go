@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/testkit/configtest"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
@@ -121,8 +122,8 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 func TestReadmeTells(t *testing.T) {
 	text := configtest.Readme(t)
 	for metric, reasons := range map[string][]string{
-		"write_failures":   {failedFull, failedDenied, failedOther},
-		"profiles_refused": {delivery.ReasonInvalid, refusedBlocked, refusedRejected, delivery.ReasonTooLarge},
+		"write_failures":   {filestore.ClassFull, filestore.ClassDenied, filestore.ClassOther},
+		"profiles_refused": {delivery.ReasonInvalid, filestore.ClassBlocked, refusedRejected, delivery.ReasonTooLarge},
 	} {
 		for _, reason := range reasons {
 			assert.Contains(t, text, fmt.Sprintf("| `%s`, `%s` |", metric, reason))

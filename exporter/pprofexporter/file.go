@@ -115,16 +115,11 @@ func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, pat
 	case work.Err() != nil:
 		return err
 	}
-	reason := failedOther
-	switch filestore.ClassOf(err) {
-	case filestore.ClassBlocked:
-		return &delivery.Refusal{Reason: refusedBlocked, Err: err}
-	case filestore.ClassFull:
-		reason = failedFull
-	case filestore.ClassDenied:
-		reason = failedDenied
+	class := filestore.ClassOf(err)
+	if class == filestore.ClassBlocked {
+		return &delivery.Refusal{Reason: class, Err: err}
 	}
-	d.telemetry.failed(ctx, reason)
-	d.health.failed(err, reason == failedDenied)
+	d.telemetry.failed(ctx, class)
+	d.health.failed(err, class == filestore.ClassDenied)
 	return err
 }

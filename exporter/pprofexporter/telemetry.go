@@ -15,17 +15,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The values of the attribute reason of refused profiles, in addition to those in the package delivery, and of failed writes.
+// refusedRejected is the reason of profiles that the backend rejected. Other reasons are those of the packages delivery and filestore.
 // metadata.yaml lists them.
-const (
-	refusedBlocked = "blocked"
-	// refusedRejected means that the backend rejected the profiles.
-	refusedRejected = "rejected"
-
-	failedFull   = "full"
-	failedDenied = "denied"
-	failedOther  = "other"
-)
+const refusedRejected = "rejected"
 
 // telemetry counts what the exporter does. Its metrics are described in documentation.md.
 type telemetry struct {

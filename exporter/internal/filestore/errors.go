@@ -16,23 +16,20 @@ import (
 // cause.
 var errBlocked = errors.New("the path is blocked")
 
-// Class is the kind of an error of [Store.Write].
-type Class int
-
-// The classes. A retry can succeed after an error of any class but ClassBlocked.
+// The classes of errors of [Store.Write]. A retry can succeed after an error of any class but ClassBlocked.
 const (
 	// ClassOther is every other error, such as an I/O error.
-	ClassOther Class = iota
+	ClassOther = "other"
 	// ClassFull: no space or quota is left.
-	ClassFull
+	ClassFull = "full"
 	// ClassDenied: the process has no permission to write, or the file system is read-only.
-	ClassDenied
+	ClassDenied = "denied"
 	// ClassBlocked: see [errBlocked].
-	ClassBlocked
+	ClassBlocked = "blocked"
 )
 
 // ClassOf returns the class of an error of [Store.Write] or [Open].
-func ClassOf(err error) Class {
+func ClassOf(err error) string {
 	switch {
 	case errors.Is(err, errBlocked), isAny(err, syscall.ENAMETOOLONG, syscall.EFBIG, syscall.EILSEQ):
 		return ClassBlocked

@@ -181,7 +181,7 @@ func newFaultyStore(t *testing.T, options Options) (*Store, *faultyDirectory) {
 // Each operation of a write fails in turn, once or several times. Whatever fails, the error has the right class, the next write
 // succeeds, the file is counted once, and there is one file in the end.
 func TestEachOperationFails(t *testing.T) {
-	classes := map[error]Class{
+	classes := map[error]string{
 		syscall.ENOSPC: ClassFull, syscall.EDQUOT: ClassFull, syscall.EROFS: ClassDenied, syscall.EACCES: ClassDenied, syscall.EIO: ClassOther,
 	}
 	failed := map[string]bool{}
@@ -203,7 +203,7 @@ func TestEachOperationFails(t *testing.T) {
 }
 
 // failStep returns the operations of the write that failed.
-func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []string {
+func failStep(t *testing.T, step int, lasting bool, cause error, class string) []string {
 	t.Helper()
 	options := newOptions(t, t.TempDir())
 	failures := 0

@@ -48,8 +48,7 @@ type retention struct {
 	// oldest has the next files to remove, in this order. No other file is older than minTime.
 	oldest  []File
 	minTime time.Time
-	// epoch and walked are the epoch and the time of the last walk.
-	epoch  int
+	// walked is the time of the last walk.
 	walked time.Time
 	// nextWalk and nextFollow are the earliest times of the next walk and call of reopen.
 	nextWalk, nextFollow time.Time
@@ -93,9 +92,9 @@ func (r *retention) follow() {
 func (r *retention) enforce(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, due := r.due()
-		outdated := r.epoch != r.store.usage.getEpoch() || time.Since(r.walked) > recountInterval
+		_, _, known := r.store.usage.get()
 		switch {
-		case outdated || due && len(r.oldest) == 0:
+		case !known || time.Since(r.walked) > recountInterval || due && len(r.oldest) == 0:
 			if time.Now().Before(r.nextWalk) {
 				return
 			}
@@ -198,7 +197,7 @@ func (r *retention) walk(ctx context.Context, removeStale bool) {
 	last := "." // the parent of the last file that was counted
 	usage := &r.store.usage
 	r.oldest, r.minTime, r.walked, r.failed = nil, begin, begin, false
-	r.epoch = usage.beginWalk()
+	usage.beginWalk()
 	walker := walker{
 		wanted: func(name string) bool {
 			return r.store.isStale(path.Base(name)) || r.hasLimits() && r.store.options.Owns(name)
@@ -219,7 +218,7 @@ func (r *retention) walk(ctx context.Context, removeStale bool) {
 		onError: r.store.options.OnError,
 	}
 	err = walker.walk(ctx, root, "", r.store.options.Depth)
-	usage.endWalk(r.epoch, err == nil && r.hasLimits(), files, bytes)
+	usage.endWalk(err == nil && r.hasLimits(), files, bytes)
 	r.trim()
 	r.nextWalk = time.Now().Add((walkShare - 1) * time.Since(begin))
 	if removeStale {

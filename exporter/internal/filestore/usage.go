@@ -33,9 +33,8 @@ type usage struct {
 	mu           sync.Mutex
 	known        bool
 	files, bytes int64
-	// epoch changes when another directory takes the place of the one that was counted.
-	epoch int
-	// fresh has the files that were written since the current walk began, with their bytes. It is nil if there is no walk.
+	// fresh has the files that were written since the current walk began, with their bytes. It is nil if there is no walk, or if another
+	// directory has taken the place of the one that it counts.
 	fresh map[string]int64
 }
 
@@ -43,12 +42,6 @@ func (u *usage) get() (files, bytes int64, known bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.files, u.bytes, u.known
-}
-
-func (u *usage) getEpoch() int {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.epoch
 }
 
 // publish calls giveName, which gives a file its name. The file uses the given bytes on the disk. Calls of giveName do not overlap.
@@ -78,14 +71,12 @@ func (u *usage) reset() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.known, u.files, u.bytes, u.fresh = false, 0, 0, nil
-	u.epoch++
 }
 
-func (u *usage) beginWalk() (epoch int) {
+func (u *usage) beginWalk() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.fresh = map[string]int64{}
-	return u.epoch
 }
 
 // isFresh returns whether a file that the walk found was counted when it got its name.
@@ -98,10 +89,10 @@ func (u *usage) isFresh(name string) bool {
 
 // endWalk sets the count to the result of a walk. It ignores the result if the walk is not complete, or if the directory is another
 // one now.
-func (u *usage) endWalk(epoch int, complete bool, files, bytes int64) {
+func (u *usage) endWalk(complete bool, files, bytes int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if complete && epoch == u.epoch {
+	if complete && u.fresh != nil {
 		u.known, u.files, u.bytes = true, files, bytes
 		for _, fresh := range u.fresh {
 			u.files++
