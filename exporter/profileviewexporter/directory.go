@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.uber.org/zap"
@@ -34,48 +35,32 @@ const (
 	fileLevel     = 1
 )
 
-// directory has a copy of the profiles in memory as files. A nil directory has none.
-type directory struct {
-	store     *filestore.Store
-	template  *pathname.Template
-	telemetry *telemetry
-	logger    *zap.Logger
-}
-
-func openDirectory(cfg *Config, t *telemetry, logger *zap.Logger) (*directory, error) {
-	if cfg.Directory == "" {
-		return nil, nil //nolint:nilnil // A nil directory is valid.
+// openDirectory opens the directory with a copy of the profiles, if one is configured, and returns the files of earlier runs, the newest first.
+func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.File, err error) {
+	if v.cfg.Directory == "" {
+		return nil, nil
 	}
-	template, err := pathname.Parse(filePath)
-	if err != nil {
+	if v.template, err = pathname.Parse(filePath); err != nil {
 		return nil, err
 	}
-	d := &directory{template: template, telemetry: t, logger: logger}
-	d.store, err = filestore.Open(filestore.Options{
-		Directory: cfg.Directory, FileMode: fileMode, DirectoryMode: directoryMode, Level: fileLevel,
-		Owns: template.Matches, Depth: template.Depth(), MaxAge: cfg.MaxAge, MaxTotalSize: cmp.Or(cfg.MaxDisk, cfg.MaxMemory),
-		OnRemove: func(reason filestore.Reason, _ int64) { t.dropped(reason) },
-		OnError:  func(err error) { logger.Warn("Cannot maintain the directory of recent profiles", zap.Error(err)) },
+	v.files, err = filestore.Open(filestore.Options{ //nolint:contextcheck // files are removed in the background
+		Directory: v.cfg.Directory, FileMode: fileMode, DirectoryMode: directoryMode, Level: fileLevel,
+		Owns: v.template.Matches, Depth: v.template.Depth(), MaxAge: v.cfg.MaxAge, MaxTotalSize: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory),
+		OnRemove: func(reason filestore.Reason, _ int64) { v.telemetry.dropped(reason) },
+		OnError: func(err error) {
+			v.settings.Logger.Warn("Cannot maintain the directory of recent profiles", zap.Error(err))
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the directory of profiles: %w", err)
 	}
-	return d, nil
-}
-
-func (d *directory) close() error {
-	if d == nil {
-		return nil
+	if err := v.telemetry.observeFiles(v.files); err != nil {
+		return nil, err
 	}
-	return d.store.Close()
-}
-
-// paths returns what builds the paths of one message, or nil without a directory.
-func (d *directory) paths() *pathname.Paths {
-	if d == nil {
-		return nil
+	if files, err = v.files.Newest(ctx); err != nil {
+		return nil, fmt.Errorf("cannot read the directory of profiles: %w", err)
 	}
-	return d.template.Paths(d.store.FoldsCase())
+	return files, nil
 }
 
 // description is what a file says of its profile, as the last comment of the pprof.
@@ -88,64 +73,88 @@ type description struct {
 	Attributes map[string]any `json:"attributes,omitempty"`
 }
 
-// write writes a profile. If it cannot be written, it is missing after a restart, and is counted.
-func (d *directory) write(ctx context.Context, payload *pprof.Payload, m *message, work *meter.Meter) {
-	if d == nil {
+// write writes a profile to the directory, if there is one. If it cannot be written, it is missing after a restart, and is counted.
+func (m *message) write(ctx context.Context, payload *pprof.Payload, work *meter.Meter) {
+	if m.files == nil {
 		return
 	}
-	if err := d.tryWrite(payload, m, work); err != nil {
-		d.telemetry.storageFailed(ctx, operationWrite)
-		d.logger.Warn("Cannot write a profile to the directory: it will be missing after a restart", zap.Error(err))
-	}
-}
-
-func (d *directory) tryWrite(payload *pprof.Payload, m *message, work *meter.Meter) error {
 	described, err := m.describe(payload, work)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = m.files.Write(m.paths.Path(pathname.Values{
+			Resource: payload.Resource.Attributes(), ProfileType: series.Kind(payload.ProfileType), ProfileID: delivery.ProfileID(payload), Time: payload.Time,
+		}), described, work)
 	}
-	name := m.paths.Path(pathname.Values{
-		Resource: payload.Resource.Attributes(), ProfileType: series.Kind(payload.ProfileType), ProfileID: delivery.ProfileID(payload), Time: payload.Time,
-	})
-	_, err = d.store.Write(name, described, work)
-	return err
+	if err != nil {
+		m.telemetry.storageFailed(ctx, operationWrite)
+		m.settings.Logger.Warn("Cannot write a profile to the directory: it will be missing after a restart", zap.Error(err))
+	}
 }
 
 // maxDescribed limits the attributes in the files of one message, in bytes. Each file repeats those of its resource.
 const maxDescribed = 32 << 20
 
+var errDescribed = fmt.Errorf("the profiles of one message repeat more than %d bytes of attributes", maxDescribed)
+
+// The memory to write JSON: of each attribute without its texts, and of the texts as a multiple of their length in JSON, since the buffer
+// grows and is copied in the end.
+const (
+	jsonAttributeBytes = 512
+	jsonFactor         = 7
+)
+
 // describe returns a copy of a pprof with its description. work counts its memory.
 func (m *message) describe(payload *pprof.Payload, work *meter.Meter) ([]byte, error) {
-	attributes, err := m.resource.describe(work)
-	if err != nil {
+	if m.described > maxDescribed {
+		return nil, errDescribed
+	}
+	memory := jsonAttributeBytes + jsonFactor*(jsonLength(m.tenant)+jsonLength(payload.ProfileType))
+	for _, a := range m.resource.Attributes {
+		memory += jsonAttributeBytes + jsonFactor*(jsonLength(a.Name)+jsonLength(a.Value))
+	}
+	if err := work.Use(memory); err != nil {
 		return nil, err
 	}
-	if m.described += len(attributes); m.described > maxDescribed {
-		return nil, fmt.Errorf("the profiles of one message repeat more than %d bytes of attributes", maxDescribed)
+	about := description{
+		Tenant: m.tenant, Type: payload.ProfileType, Time: int64(payload.Time), Duration: time.Duration(payload.DurationNano),
+		Attributes: make(map[string]any, len(m.resource.Attributes)),
 	}
-	if err := work.Use(jsonAttributeBytes + jsonFactor*(jsonLength(m.tenant)+jsonLength(payload.ProfileType))); err != nil {
-		return nil, err
+	for _, a := range m.resource.Attributes {
+		about.Attributes[a.Name] = a.Value
 	}
-	about := description{Tenant: m.tenant, Type: payload.ProfileType, Time: int64(payload.Time), Duration: time.Duration(payload.DurationNano)}
 	if !payload.ProfileID.IsEmpty() {
 		about.ID = payload.ProfileID.String()
 	}
-	start, err := json.Marshal(about)
+	text, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
 	}
-	size := len(store.CommentPrefix) + len(start) + len(attributes) + descriptionBytes
+	if m.described += len(text); m.described > maxDescribed {
+		return nil, errDescribed
+	}
+	size := len(store.CommentPrefix) + len(text) + fieldBytes
 	if err := work.Use(int64(len(payload.Pprof) + 2*size)); err != nil {
 		return nil, err
 	}
-	text := store.CommentPrefix + string(start[:len(start)-1]) + `,"attributes":` + string(attributes) + "}"
 	described := append(make([]byte, 0, len(payload.Pprof)+size), payload.Pprof...)
-	described = pprofwire.AppendString(described, text)
+	described = pprofwire.AppendString(described, store.CommentPrefix+string(text))
 	return pprofwire.AppendHeader(described, pprofwire.Header{Comments: []uint32{countStrings(payload.Pprof)}}), nil
 }
 
-// descriptionBytes is enough for the rest of a description: a name, punctuation, and fields of the pprof.
-const descriptionBytes = 64
+// fieldBytes is enough for the fields of the pprof that have the description.
+const fieldBytes = 64
+
+// jsonLength returns the length of a text in JSON, or slightly more.
+func jsonLength(text string) (length int64) {
+	const escaped = int64(len(`\u0000`))
+	for _, r := range text {
+		if r < ' ' || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || strings.ContainsRune(`"\<>&`, r) {
+			length += escaped
+		} else {
+			length += int64(utf8.RuneLen(r))
+		}
+	}
+	return length
+}
 
 // countStrings returns the number of strings of a pprof, which must be valid.
 func countStrings(pprof []byte) (n uint32) {

@@ -49,7 +49,9 @@ type viewExporter struct {
 	store     *store.Store
 	budget    *memory.Budget
 	pages     *pages
-	directory *directory
+	// files has a copy of the profiles in a directory, if one is configured, and template their names.
+	files    *filestore.Store
+	template *pathname.Template
 
 	http    *http.Server
 	address net.Addr
@@ -116,21 +118,6 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	return nil
 }
 
-// openDirectory opens the directory, and returns the files of earlier runs, the newest first.
-func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.File, err error) {
-	v.directory, err = openDirectory(v.cfg, v.telemetry, v.settings.Logger) //nolint:contextcheck // files are removed in the background
-	if err != nil || v.directory == nil {
-		return nil, err
-	}
-	if err := v.telemetry.observeFiles(v.directory.store); err != nil {
-		return nil, err
-	}
-	if files, err = v.directory.store.Newest(ctx); err != nil {
-		return nil, fmt.Errorf("cannot read the directory of profiles: %w", err)
-	}
-	return files, nil
-}
-
 // expire evicts old profiles until ctx ends, even if no profile arrives.
 func (v *viewExporter) expire(ctx context.Context) {
 	ticker := time.NewTicker(expiryInterval)
@@ -147,7 +134,11 @@ func (v *viewExporter) expire(ctx context.Context) {
 
 func (v *viewExporter) shutdown(ctx context.Context) error {
 	defer v.telemetry.builder.Shutdown()
-	return errors.Join(v.closeServer(ctx), v.directory.close())
+	err := v.closeServer(ctx)
+	if v.files != nil {
+		err = errors.Join(err, v.files.Close())
+	}
+	return err
 }
 
 func (v *viewExporter) closeServer(ctx context.Context) error {
@@ -171,7 +162,10 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 		return errors.New("cannot accept profiles before the start")
 	}
 	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
-	m := &message{viewExporter: v, tenant: v.cfg.Tenant.Of(ctx), paths: v.directory.paths()}
+	m := &message{viewExporter: v, tenant: v.cfg.Tenant.Of(ctx)}
+	if v.files != nil {
+		m.paths = v.template.Paths(v.files.FoldsCase())
+	}
 	return delivery.Deliver(context.WithoutCancel(ctx), pd, v.encoder, v.telemetry.Telemetry, m.addPprof)
 }
 
@@ -181,7 +175,7 @@ type message struct {
 	tenant   string
 	resource sharedResource
 	paths    *pathname.Paths // nil without a directory
-	// described is the length of the attributes in the files so far.
+	// described is the length of the descriptions in the files so far.
 	described int
 }
 
@@ -199,7 +193,7 @@ func (m *message) addPprof(ctx context.Context, payload *pprof.Payload, work *me
 	}
 	if p != nil {
 		work.Set(m.resource.memory) // The store has what it needs.
-		m.directory.write(ctx, payload, m, work)
+		m.write(ctx, payload, work)
 	}
 	m.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 	return nil

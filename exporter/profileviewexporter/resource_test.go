@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // atTimes returns a message of one resource with profiles of different times, each of which is a pprof, and the attributes of the resource.
@@ -91,12 +91,11 @@ func TestDescriptionMemory(t *testing.T) {
 		encoded, err := json.Marshal(text)
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, jsonLength(text)+2, int64(len(encoded)), "%q", character)
-		r := &sharedResource{}
 		attributes := pcommon.NewMap()
 		attributes.PutStr("a", text)
-		r.Resource = store.NewResource("", attributes)
+		resource := sharedResource{Resource: store.NewResource("", attributes)}
 		memorytest.CheckCovered(t, func(reserve func(int64) error) error {
-			_, err := r.describe(meter.New(0, reserve))
+			_, err := (&message{resource: resource}).describe(&pprof.Payload{}, meter.New(0, reserve))
 			return err
 		})
 	}
@@ -106,8 +105,7 @@ func TestDescriptionMemory(t *testing.T) {
 func TestRestoredAttributesAreReserved(t *testing.T) {
 	h := newHolding(t, 64<<20)
 	h.cfg.Directory = t.TempDir()
-	var err error
-	h.directory, err = openDirectory(h.cfg, h.telemetry, zap.NewNop())
+	_, err := h.openDirectory(t.Context())
 	require.NoError(t, err)
 	pd, attributes := atTimes(1)
 	many := map[string]any{}
@@ -116,7 +114,7 @@ func TestRestoredAttributesAreReserved(t *testing.T) {
 	}
 	require.NoError(t, attributes.FromRaw(many))
 	require.NoError(t, h.ConsumeProfiles(t.Context(), pd))
-	files, err := h.directory.store.Newest(t.Context())
+	files, err := h.files.Newest(t.Context())
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 

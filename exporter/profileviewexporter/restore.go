@@ -83,7 +83,7 @@ func (v *viewExporter) restoreFile(ctx context.Context, f filestore.File) (added
 	if err := work.Use(f.Size); err != nil {
 		return false, err
 	}
-	compressed, err := v.directory.store.Read(f)
+	compressed, err := v.files.Read(f)
 	if err != nil {
 		return false, err
 	}
