@@ -4,6 +4,8 @@
 package profileviewexporter
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +23,7 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 	"form-action 'self'; frame-ancestors 'none'"
 
 // handle writes an answer, or an error in the form that go tool pprof shows.
-func (p *pages) handle(answer answer) http.Handler {
+func (v *viewExporter) handle(answer answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
@@ -30,8 +32,8 @@ func (p *pages) handle(answer answer) http.Handler {
 		header.Set("Content-Security-Policy", pagePolicy)
 		header.Set("Cache-Control", "private, no-cache")
 		header.Set("Vary", "Accept-Encoding")
-		v := &visit{call: call{pages: p, tenant: p.tenant(r.Header)}, request: r, header: header}
-		err := v.answer(w, answer) //nolint:contextcheck // v has the request
+		one := &visit{call: call{viewExporter: v, tenant: v.tenant(r.Header)}, request: r, header: header}
+		err := one.answer(w, answer) //nolint:contextcheck // it has the request
 		switch {
 		case err == nil:
 		case errors.Is(err, errNotModified):
@@ -113,3 +115,24 @@ func takesGzip(r *http.Request) bool {
 
 // errNotModified says that the client has the answer already.
 var errNotModified = errors.New("the client has the answer already")
+
+// unlessKnown returns [errNotModified] if the client has the answer already. The answer depends on the profiles and the URL.
+func (v *visit) unlessKnown(sides ...*selection) error {
+	digest := sha256.New()
+	_, _ = digest.Write(v.salt[:])
+	_, _ = digest.Write([]byte(v.request.URL.RequestURI() + "\x00"))
+	for _, s := range sides {
+		for _, one := range s.profiles {
+			_, _ = fmt.Fprintf(digest, "%d,", one.Sequence)
+		}
+		_, _ = digest.Write([]byte{0})
+	}
+	tag := `"` + hex.EncodeToString(digest.Sum(nil)[:16]) + `"`
+	v.header.Set("ETag", tag)
+	for candidate := range strings.SplitSeq(v.request.Header.Get("If-None-Match"), ",") {
+		if strings.TrimPrefix(strings.TrimSpace(candidate), "W/") == tag {
+			return errNotModified
+		}
+	}
+	return nil
+}

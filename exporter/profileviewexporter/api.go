@@ -31,27 +31,27 @@ const (
 )
 
 // handleAPI adds the methods to a mux. Methods that are not offered answer unimplemented.
-func (p *pages) handleAPI(mux *http.ServeMux) {
-	handleMethod(p, mux, "ProfileTypes", (*call).profileTypes)
-	handleMethod(p, mux, "LabelNames", (*call).labelNames)
-	handleMethod(p, mux, "LabelValues", (*call).labelValues)
-	handleMethod(p, mux, "Series", (*call).listSeries)
-	handleMethod(p, mux, "SelectMergeStacktraces", (*call).selectMergeStacktraces)
-	handleMethod(p, mux, "SelectMergeSpanProfile", (*call).selectMergeSpanProfile)
-	handleMethod(p, mux, "SelectMergeProfile", (*call).selectMergeProfile)
-	handleMethod(p, mux, "SelectSeries", (*call).selectSeries)
-	handleMethod(p, mux, "Diff", (*call).diff)
+func (v *viewExporter) handleAPI(mux *http.ServeMux) {
+	handleMethod(v, mux, "ProfileTypes", (*call).profileTypes)
+	handleMethod(v, mux, "LabelNames", (*call).labelNames)
+	handleMethod(v, mux, "LabelValues", (*call).labelValues)
+	handleMethod(v, mux, "Series", (*call).listSeries)
+	handleMethod(v, mux, "SelectMergeStacktraces", (*call).selectMergeStacktraces)
+	handleMethod(v, mux, "SelectMergeSpanProfile", (*call).selectMergeSpanProfile)
+	handleMethod(v, mux, "SelectMergeProfile", (*call).selectMergeProfile)
+	handleMethod(v, mux, "SelectSeries", (*call).selectSeries)
+	handleMethod(v, mux, "Diff", (*call).diff)
 	faults := connect.NewErrorWriter()
 	mux.HandleFunc(apiPrefix, func(w http.ResponseWriter, r *http.Request) {
 		_ = faults.Write(w, r, fault(unimplemented("this method is not offered"))) // the client can be disconnected
 	})
 }
 
-func handleMethod[Request, Response any](p *pages, mux *http.ServeMux, method string, answer func(*call, *Request) (*Response, error)) {
-	mux.Handle(apiPrefix+method, p.workingMethod(connect.NewUnaryHandler(apiPrefix+method,
+func handleMethod[Request, Response any](v *viewExporter, mux *http.ServeMux, method string, answer func(*call, *Request) (*Response, error)) {
+	mux.Handle(apiPrefix+method, v.workingMethod(connect.NewUnaryHandler(apiPrefix+method,
 		func(ctx context.Context, r *connect.Request[Request]) (*connect.Response[Response], error) {
 			work, _ := ctx.Value(workKey{}).(*meter.Meter)
-			response, err := answer(&call{pages: p, tenant: p.tenant(r.Header()), work: work}, r.Msg)
+			response, err := answer(&call{viewExporter: v, tenant: v.tenant(r.Header()), work: work}, r.Msg)
 			if err != nil {
 				return nil, fault(err)
 			}
@@ -64,14 +64,14 @@ type workKey struct{}
 
 // workingMethod reads a request, and waits until it may work. Only then it is decompressed and decoded, which takes much more memory than the
 // bytes that wait.
-func (p *pages) workingMethod(next http.Handler) http.Handler {
+func (v *viewExporter) workingMethod(next http.Handler) http.Handler {
 	faults := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 		var work *meter.Meter
 		var end func()
 		if err == nil {
-			work, end, err = p.begin(r)
+			work, end, err = v.begin(r)
 		}
 		if err != nil {
 			_ = faults.Write(w, r, fault(err)) // the client can be disconnected

@@ -44,7 +44,7 @@ func ownServer(t *testing.T) (d holding, start, end int64) {
 // The requests of Grafana's data source and of profilecli, in protobuf and in JSON, compressed and not.
 func TestClients(t *testing.T) {
 	d, start, end := ownServer(t)
-	running := httptest.NewServer(d.pages.handler())
+	running := httptest.NewServer(d.handler())
 	defer running.Close()
 	for name, options := range map[string][]connect.ClientOption{
 		"protobuf": nil, "JSON": {connect.WithProtoJSON()}, "gzip": {connect.WithSendGzip()},
@@ -243,12 +243,12 @@ func TestLabelsOfHostileRequests(t *testing.T) {
 		"SelectSeries": {`{"profileTypeID":"` + mutexID + `","groupBy":["long"]}`, `{"profileTypeID":"` + mutexID + `","groupBy":` + many + `}`},
 	} {
 		for limit, want := range map[int64]int{1 << 30: http.StatusOK, 2 * leastWork: http.StatusTooManyRequests} {
-			if d.pages.budget = memory.New(limit, 0); bodies[0] != "" {
+			if d.budget = memory.New(limit, 0); bodies[0] != "" {
 				w := d.query(t, method, bodies[0])
 				assert.Equal(t, want, w.Code, "%s: %.200s", method, w.Body)
 			}
 		}
-		d.pages.budget = unlimited()
+		d.budget = unlimited()
 		w := d.query(t, method, bodies[1])
 		assert.Equal(t, http.StatusBadRequest, w.Code, "%s: %.200s", method, w.Body)
 	}

@@ -67,7 +67,7 @@ func withTypes(t *testing.T, pods, types int) holding {
 
 // selectAll returns a call whose memory work counts, and all profiles that some selectors select.
 func (h holding) selectAll(work *meter.Meter, selectors ...selector) (*call, *selection, error) {
-	c := &call{pages: h.pages, work: work}
+	c := &call{viewExporter: h.viewExporter, work: work}
 	filter, err := c.newFilter(selectors, nil, nil)
 	if err != nil {
 		return nil, nil, err

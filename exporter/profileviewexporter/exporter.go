@@ -5,6 +5,7 @@ package profileviewexporter
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -48,27 +49,46 @@ type viewExporter struct {
 	telemetry *telemetry
 	store     *store.Store
 	budget    *memory.Budget
-	pages     *pages
 	// files has a copy of the profiles in a directory, if one is configured, and template their names.
 	files    *filestore.Store
 	template *pathname.Template
 
 	http    *http.Server
-	address net.Addr
 	running sync.WaitGroup
 	stop    context.CancelFunc
+
+	// hosts are the host names that requests may have. nil accepts every name.
+	hosts map[string]bool
+	// restored is closed when requests need not wait for the profiles of an earlier run any more.
+	restored <-chan struct{}
+	// working has one element for each request that works, and wait is how long a request waits for a place.
+	working chan struct{}
+	wait    time.Duration
+	// requests has one element for each request in progress.
+	requests chan struct{}
+	// salt is random. It makes the ETags of each run of the process different.
+	salt     [8]byte
+	scrapers scrapers
 }
 
 func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *viewExporter {
 	encoding := cfg.Encoding.EncodeOptions()
 	encoding.AllLinkLabels = true // The samples are searched by them.
-	return &viewExporter{
+	restored := make(chan struct{})
+	close(restored)
+	v := &viewExporter{
 		cfg:       cfg,
 		settings:  set.TelemetrySettings,
 		encoder:   pprof.NewEncoder(encoding),
 		telemetry: telemetry,
 		store:     store.New(store.Limits{Memory: cfg.MaxMemory, Age: cfg.MaxAge, PerSeries: cfg.MaxProfilesPerSeries}, telemetry.evicted),
+		restored:  restored,
+		working:   make(chan struct{}, cfg.MaxConcurrentRequests),
+		wait:      concurrencyWait,
+		requests:  make(chan struct{}, maxRequests),
 	}
+	_, _ = rand.Read(v.salt[:]) // never fails
+	return v
 }
 
 // start starts the server, and restores the profiles in the directory.
@@ -80,8 +100,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	if err != nil {
 		return err
 	}
-	v.pages = newPages(v.cfg, v.store, v.budget)
-	server, err := v.cfg.HTTP.ToServer(ctx, host.GetExtensions(), v.settings, v.pages.handler())
+	server, err := v.cfg.HTTP.ToServer(ctx, host.GetExtensions(), v.settings, v.handler())
 	if err != nil {
 		return fmt.Errorf("cannot create the HTTP server: %w", err)
 	}
@@ -97,14 +116,14 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	if err := v.telemetry.observeStore(v.store); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	v.http, v.address = server, listener.Addr()
-	v.pages.hosts = allowedHosts(v.cfg, v.address)
+	address := listener.Addr()
+	v.http, v.hosts = server, allowedHosts(v.cfg, address)
 	scheme := "http"
 	if v.cfg.HTTP.TLS.HasValue() {
 		scheme = "https"
 	}
-	v.settings.Logger.Info("Serving profiles", zap.String("url", scheme+"://"+v.address.String()+v.cfg.PathPrefix+"/"))
-	if openToAll(v.cfg, v.address) {
+	v.settings.Logger.Info("Serving profiles", zap.String("url", scheme+"://"+address.String()+v.cfg.PathPrefix+"/"))
+	if openToAll(v.cfg, address) {
 		v.settings.Logger.Warn("Anyone who reaches this address can read the profiles: configure auth, or listen on localhost")
 	}
 	v.restore(running, files)
@@ -158,7 +177,7 @@ func (v *viewExporter) closeServer(ctx context.Context) error {
 
 // consume adds the profiles of a message to the store.
 func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error {
-	if v.pages == nil {
+	if v.budget == nil {
 		return errors.New("cannot accept profiles before the start")
 	}
 	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
@@ -212,4 +231,27 @@ func (m *message) add(payload *pprof.Payload, work *meter.Meter) (*store.Profile
 		u.Time = time.Unix(0, nanos)
 	}
 	return m.store.Add(u, work)
+}
+
+// sharedResource is what the pprofs of one resource share. It is made once: a resource can have very long attributes and very many pprofs.
+type sharedResource struct {
+	*store.Resource
+	index int
+	// memory is what was reserved to make the fields.
+	memory int64
+}
+
+// use makes this the resource of a payload, unless it is already. work, which is that of the payload, counts its memory in both cases.
+func (r *sharedResource) use(tenant string, payload *pprof.Payload, work *meter.Meter) error {
+	if r.Resource != nil && r.index == payload.ResourceIndex {
+		return work.Use(r.memory)
+	}
+	*r = sharedResource{}
+	attributes := payload.Resource.Attributes()
+	memory := store.ResourceMemory(attributes)
+	if err := work.Use(memory); err != nil {
+		return err
+	}
+	*r = sharedResource{Resource: store.NewResource(tenant, attributes), index: payload.ResourceIndex, memory: memory}
+	return nil
 }

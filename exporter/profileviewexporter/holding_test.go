@@ -39,7 +39,6 @@ func newHolding(tb testing.TB, memory int64) holding {
 	require.NoError(tb, err)
 	d := newViewExporter(exportertest.NewNopSettings(metadata.Type), cfg, telemetry)
 	d.budget = unlimited()
-	d.pages = newPages(d.cfg, d.store, d.budget)
 	tb.Cleanup(func() { assert.NoError(tb, d.shutdown(context.WithoutCancel(tb.Context()))) })
 	return holding{d}
 }
@@ -115,7 +114,7 @@ func (h holding) ask(tb testing.TB, one request) *httptest.ResponseRecorder {
 
 func (h holding) serve(r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	h.pages.handler().ServeHTTP(w, r)
+	h.handler().ServeHTTP(w, r)
 	return w
 }
 

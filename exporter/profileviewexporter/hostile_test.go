@@ -108,7 +108,7 @@ func TestHostileProfiles(t *testing.T) {
 		sum := strconv.Itoa(2 * len(p.Sample))
 		p = nil
 		for _, r := range hostileRequests() {
-			d.pages.budget = memory.New(256<<20, time.Minute)
+			d.budget = memory.New(256<<20, time.Minute)
 			var w *httptest.ResponseRecorder
 			peak := peakOf(func() {
 				if r.method != "" {
@@ -117,7 +117,7 @@ func TestHostileProfiles(t *testing.T) {
 					w = d.get(t, r.path)
 				}
 			})
-			used, reserved := d.pages.budget.Used()
+			used, reserved := d.budget.Used()
 			t.Logf("%-15s %-80s %d %4d MiB, %4d MiB reserved, an answer of %5d KiB", name, r.path+r.method+r.body, w.Code, peak>>20, reserved>>20, w.Body.Len()>>10)
 			assert.Zero(t, used, "%v of %s", r, name)
 			assert.LessOrEqual(t, peak, 2*reserved+16<<20, "%v of %s", r, name)
@@ -140,7 +140,7 @@ func TestHostileProfiles(t *testing.T) {
 // Requests that are malformed or too large get an error, and hold nothing.
 func TestHostileQueries(t *testing.T) {
 	d := newHolding(t, 64<<20)
-	d.pages.budget = memory.New(1<<30, time.Minute)
+	d.budget = memory.New(1<<30, time.Minute)
 	d.holdHostile(t, hostile(100, 10, 100, 10, 2, 1), "a")
 	one := `"profileTypeID":"` + hostileID + `"`
 	for _, test := range []struct {
@@ -173,23 +173,23 @@ func TestHostileQueries(t *testing.T) {
 	} {
 		w := d.query(t, test.method, test.body)
 		assert.Equal(t, test.want, w.Code, "%s %.200s: %.300s", test.method, test.body, w.Body)
-		used, _ := d.pages.budget.Used()
+		used, _ := d.budget.Used()
 		assert.Zero(t, used)
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/querier.v1.QuerierService/ProfileTypes", http.NoBody)
 	assert.Equal(t, http.StatusMethodNotAllowed, d.serve(r).Code)
 	assert.Equal(t, http.StatusNotImplemented, d.query(t, "None", "{}").Code)
 	assert.Equal(t, http.StatusRequestURITooLong, d.get(t, "/functions?query="+strings.Repeat("a", maxQuery)).Code)
-	assert.Empty(t, d.pages.working)
-	assert.Empty(t, d.pages.requests)
+	assert.Empty(t, d.working)
+	assert.Empty(t, d.requests)
 }
 
 // Without memory, a request returns an error that says whether a retry can succeed.
 func TestServerBudget(t *testing.T) {
 	d := newHolding(t, 4<<20)
 	d.holdHostile(t, hostile(1000, 10, 500, 10, 0, 1), "a")
-	d.pages.budget = memory.New(4<<20, time.Millisecond)
-	others := budgettest.Hold(t, d.pages.budget, 4<<20)
+	d.budget = memory.New(4<<20, time.Millisecond)
+	others := budgettest.Hold(t, d.budget, 4<<20)
 	paths := []string{"/profiles/s/samples", "/pgo/s", "/functions?" + selecting(hostileID, "{}"), "/download/svg?" + selecting(hostileID, "{}")}
 	const graph = `{"profileTypeID":"` + hostileID + `"}`
 	for _, path := range append([]string{"/plain", "/profiles"}, paths...) {
@@ -201,14 +201,14 @@ func TestServerBudget(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 	assert.Equal(t, "1", w.Header().Get("Retry-After"))
 	others.Release()
-	d.pages.budget = memory.New(leastWork, time.Millisecond)
+	d.budget = memory.New(leastWork, time.Millisecond)
 	for _, path := range paths {
 		assert.Equal(t, http.StatusUnprocessableEntity, d.get(t, path).Code, path)
 	}
 	assert.Equal(t, http.StatusTooManyRequests, d.query(t, "SelectMergeStacktraces", graph).Code)
-	used, _ := d.pages.budget.Used()
+	used, _ := d.budget.Used()
 	assert.Zero(t, used)
-	assert.Empty(t, d.pages.working)
+	assert.Empty(t, d.working)
 
 	d.budget = memory.New(100, 0)
 	require.ErrorContains(t, d.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "s")), "exceeds the memory budget")
@@ -218,10 +218,10 @@ func TestServerBudget(t *testing.T) {
 func TestServerClientLeaves(t *testing.T) {
 	d := newHolding(t, 64<<20)
 	d.holdHostile(t, hostile(20_000, 20, 1000, 10, 0, 1), "a")
-	d.pages.budget = memory.New(1<<30, time.Minute)
+	d.budget = memory.New(1<<30, time.Minute)
 	for _, path := range []string{"/profiles/s/samples?window=1h", "/pgo/s", "/functions?" + selecting(hostileID, "{}")} {
 		ctx, leave := context.WithCancel(t.Context())
-		others := budgettest.Hold(t, d.pages.budget, 1<<30-leastWork)
+		others := budgettest.Hold(t, d.budget, 1<<30-leastWork)
 		left := make(chan struct{})
 		go func() { // It has begun, and waits for memory.
 			defer close(left)
@@ -229,13 +229,13 @@ func TestServerClientLeaves(t *testing.T) {
 				d.serve(httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
 			})
 		}()
-		require.Eventually(t, func() bool { used, _ := d.pages.budget.Used(); return used == 1<<30 }, deliverytest.Patience, time.Millisecond)
-		assert.Len(t, d.pages.working, 1)
+		require.Eventually(t, func() bool { used, _ := d.budget.Used(); return used == 1<<30 }, deliverytest.Patience, time.Millisecond)
+		assert.Len(t, d.working, 1)
 		leave()
 		<-left
-		assert.Empty(t, d.pages.working)
+		assert.Empty(t, d.working)
 		others.Release()
-		used, _ := d.pages.budget.Used()
+		used, _ := d.budget.Used()
 		assert.Zero(t, used)
 	}
 }
@@ -244,11 +244,11 @@ func TestServerClientLeaves(t *testing.T) {
 func TestServerShutdownWhileAnswering(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	d.cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
-	d.pages.wait = time.Hour
+	d.wait = time.Hour
 	memory := memory.New(1<<30, time.Hour)
 	require.NoError(t, d.start(t.Context(), budgettest.NewHost(memory)))
 	d.holdHostile(t, hostile(10, 10, 10, 10, 0, 1), "a")
-	d.pages.working <- struct{}{} // one is being drawn
+	d.working <- struct{}{} // one is being drawn
 	others := budgettest.Hold(t, memory, 1<<30)
 	ended := make(chan error)
 	go func() { // one waits for memory
@@ -262,12 +262,12 @@ func TestServerShutdownWhileAnswering(t *testing.T) {
 		}
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return len(d.pages.working) == 2 }, deliverytest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(d.working) == 2 }, deliverytest.Patience, time.Millisecond)
 	begin := time.Now()
 	require.NoError(t, d.shutdown(t.Context()))
 	assert.Less(t, time.Since(begin), 10*shutdownWait, "the request can wait for an hour")
 	<-ended
-	require.Eventually(t, func() bool { return len(d.pages.working) == 1 }, deliverytest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(d.working) == 1 }, deliverytest.Patience, time.Millisecond)
 	others.Release()
 	used, _ := memory.Used()
 	assert.Zero(t, used)
@@ -296,13 +296,13 @@ func TestServerHosts(t *testing.T) {
 	} {
 		d := newHolding(t, 1<<20)
 		d.cfg.HTTP.NetAddr.Endpoint, d.cfg.AllowedHosts = test.endpoint, test.allowed
-		d.pages.hosts = allowedHosts(d.cfg, test.listener)
+		d.hosts = allowedHosts(d.cfg, test.listener)
 		for host, want := range test.want {
 			for _, path := range []string{"/", "/profiles", "/nowhere", "/functions"} {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 				r.Host = host
 				w := httptest.NewRecorder()
-				d.pages.handler().ServeHTTP(w, r)
+				d.handler().ServeHTTP(w, r)
 				assert.Equal(t, want, w.Code != http.StatusForbidden, "%s of %s at %v", path, host, test.listener)
 				if !want {
 					assert.Contains(t, w.Body.String(), "allowed_hosts")
@@ -367,11 +367,11 @@ func TestListsOfManySampleTypes(t *testing.T) {
 			return h.get(t, "/plain?query="+url.QueryEscape(`{a!="`+strings.Repeat("x", 7000)+`"}`))
 		},
 	} {
-		h.pages.budget = memory.New(256<<20, time.Second)
+		h.budget = memory.New(256<<20, time.Second)
 		var w *httptest.ResponseRecorder
 		peak := peakOf(func() { w = get() })
 		assert.Equal(t, http.StatusOK, w.Code, name)
-		_, reserved := h.pages.budget.Used()
+		_, reserved := h.budget.Used()
 		assert.Less(t, peak, reserved, name)
 		assert.LessOrEqual(t, strings.Count(w.Body.String(), `"ID"`), maxValues)
 	}

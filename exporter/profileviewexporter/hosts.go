@@ -57,11 +57,11 @@ func hostName(host string) string {
 // check returns an error for a request with another host name, a query that is too long, or one that a browser makes for a page of another
 // site: it could cost work and change the state of a scraper. Links of other sites and the origins that the option cors allows are accepted.
 // The handler for CORS comes first: it has checked the origin and set the header of the answer.
-func (p *pages) check(header http.Header, r *http.Request) error {
+func (v *viewExporter) check(header http.Header, r *http.Request) error {
 	origin, allowed := r.Header.Get("Origin"), header.Get("Access-Control-Allow-Origin")
 	isAllowed := origin != "" && (allowed == origin || allowed == "*")
 	switch {
-	case p.hosts != nil && !p.hosts[hostName(r.Host)]:
+	case v.hosts != nil && !v.hosts[hostName(r.Host)]:
 		return fail(http.StatusForbidden, "the host of the request is not one of this server; the option allowed_hosts of the exporter has the names that are")
 	case len(r.URL.RawQuery) > maxQuery:
 		return fail(http.StatusRequestURITooLong, "the query has more than %d bytes", maxQuery)

@@ -27,22 +27,22 @@ const (
 
 // admitted refuses requests above maxRequests at once, and those that no handler may see. Each other request gets a reservation, which it
 // has until its answer is written.
-func (p *pages) admitted(next http.Handler) http.Handler {
+func (v *viewExporter) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		select {
-		case p.requests <- struct{}{}:
-			defer func() { <-p.requests }()
+		case v.requests <- struct{}{}:
+			defer func() { <-v.requests }()
 		default:
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, fmt.Sprintf("the limit of %d requests in progress is reached, try again", maxRequests), http.StatusServiceUnavailable)
 			return
 		}
-		if err := p.check(w.Header(), r); err != nil {
+		if err := v.check(w.Header(), r); err != nil {
 			http.Error(w, err.Error(), statusOf(err))
 			return
 		}
-		reservation := p.budget.Begin()
+		reservation := v.budget.Begin()
 		defer reservation.Release()
 		next.ServeHTTP(answerWriter{w, reservation}, r.WithContext(memory.NewContext(r.Context(), reservation)))
 	})
@@ -60,36 +60,36 @@ func (a answerWriter) Write(answer []byte) (int, error) {
 	})
 }
 
-// begin waits for a restore, and then until a request may work, for at most p.wait. work counts the memory until the answer is written, and fails if the
+// begin waits for a restore, and then until a request may work, for at most v.wait. work counts the memory until the answer is written, and fails if the
 // client has left. The caller must call end after the work, at least once.
-func (p *pages) begin(r *http.Request) (work *meter.Meter, end func(), err error) {
+func (v *viewExporter) begin(r *http.Request) (work *meter.Meter, end func(), err error) {
 	ctx := r.Context()
 	select {
-	case <-p.restored:
+	case <-v.restored:
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	if err := p.acquire(ctx); err != nil {
+	if err := v.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
 	work = memory.FromContext(ctx).Meter(ctx, leastWork)
 	if err := work.Continue(); err != nil { // It reserves leastWork.
-		<-p.working
+		<-v.working
 		return nil, nil, err
 	}
-	return work, sync.OnceFunc(func() { <-p.working }), nil
+	return work, sync.OnceFunc(func() { <-v.working }), nil
 }
 
 // acquire waits until the request may work.
-func (p *pages) acquire(ctx context.Context) error {
-	timer := time.NewTimer(p.wait)
+func (v *viewExporter) acquire(ctx context.Context) error {
+	timer := time.NewTimer(v.wait)
 	defer timer.Stop()
 	select {
-	case p.working <- struct{}{}:
+	case v.working <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		return fail(http.StatusServiceUnavailable, "the limit of %d concurrent requests is reached, try again", p.cfg.MaxConcurrentRequests)
+		return fail(http.StatusServiceUnavailable, "the limit of %d concurrent requests is reached, try again", v.cfg.MaxConcurrentRequests)
 	}
 }

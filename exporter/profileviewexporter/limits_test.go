@@ -29,19 +29,19 @@ func TestRequestsInProgress(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	answer := func() *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+		d.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 		return w
 	}
 	for range maxRequests - 1 {
-		d.pages.requests <- struct{}{}
+		d.requests <- struct{}{}
 	}
 	assert.Equal(t, http.StatusOK, answer().Code)
-	d.pages.requests <- struct{}{}
+	d.requests <- struct{}{}
 	refused := answer()
 	assert.Equal(t, http.StatusServiceUnavailable, refused.Code)
 	assert.Equal(t, "1", refused.Header().Get("Retry-After"))
 	assert.Contains(t, refused.Body.String(), "the limit of 500 requests in progress is reached")
-	assert.Len(t, d.pages.requests, maxRequests)
+	assert.Len(t, d.requests, maxRequests)
 
 	d = newHolding(t, 1<<20)
 	d.cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
@@ -76,9 +76,9 @@ func TestConnectionsOfPages(t *testing.T) {
 func TestWaitingRequests(t *testing.T) {
 	const waiting = 100
 	d := newHolding(t, 1<<20)
-	d.pages.wait = deliverytest.Patience
+	d.wait = deliverytest.Patience
 	for range d.cfg.MaxConcurrentRequests {
-		d.pages.working <- struct{}{}
+		d.working <- struct{}{}
 	}
 	message := `{"profileIdSelector":[` + strings.Repeat(`"",`, 20_000) + `""]}`
 	require.Less(t, len(message), 64<<10)
@@ -88,8 +88,8 @@ func TestWaitingRequests(t *testing.T) {
 	for range waiting {
 		go func() { answers <- d.query(t, "SelectMergeStacktraces", message).Code }()
 	}
-	require.Eventually(t, func() bool { return len(d.pages.requests) == waiting }, deliverytest.Patience, time.Millisecond)
-	used, _ := d.pages.budget.Used()
+	require.Eventually(t, func() bool { return len(d.requests) == waiting }, deliverytest.Patience, time.Millisecond)
+	used, _ := d.budget.Used()
 	assert.Zero(t, used)
 	require.Eventually(t, func() bool { // all have read their messages
 		return heapObjects()-before > waiting*60<<10
@@ -97,7 +97,7 @@ func TestWaitingRequests(t *testing.T) {
 	runtime.GC()
 	assert.Less(t, heapObjects()-before, int64(waiting*96<<10))
 	for range d.cfg.MaxConcurrentRequests {
-		<-d.pages.working
+		<-d.working
 	}
 	for range waiting {
 		assert.Equal(t, http.StatusNotImplemented, <-answers)

@@ -23,7 +23,7 @@ import (
 // mergedAll returns the profiles of a store as one pprof.
 func (h holding) mergedAll(tb testing.TB) []byte {
 	tb.Helper()
-	c := call{pages: h.pages, work: &meter.Meter{}}
+	c := call{viewExporter: h.viewExporter, work: &meter.Meter{}}
 	filter := must.Get(c.newFilter(nil, nil, nil))(tb)
 	found, _, err := c.search(&store.Query{}, filter)
 	require.NoError(tb, err)

@@ -27,7 +27,7 @@ import (
 // A request waits only if no place is free.
 func TestAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newHolding(t, 1<<20).pages
+		p := newHolding(t, 1<<20)
 		begin := time.Now()
 		require.NoError(t, p.acquire(t.Context()), "both places are free")
 		require.NoError(t, p.acquire(t.Context()), "one place is free")
@@ -40,10 +40,10 @@ func TestAcquire(t *testing.T) {
 // A shutdown ends the contexts of requests before it closes their connections. The client must not take that for an empty answer.
 func TestEndedRequestHasNoAnswer(t *testing.T) {
 	d := newHolding(t, 1<<20)
-	d.pages.budget = memory.New(64<<20, time.Hour)
-	others := budgettest.Hold(t, d.pages.budget, 64<<20)
+	d.budget = memory.New(64<<20, time.Hour)
+	others := budgettest.Hold(t, d.budget, 64<<20)
 	running, stop := context.WithCancel(t.Context())
-	server := httptest.NewUnstartedServer(d.pages.handler())
+	server := httptest.NewUnstartedServer(d.handler())
 	server.Config.BaseContext = func(net.Listener) context.Context { return running }
 	server.Start()
 	defer server.Close()
@@ -55,21 +55,20 @@ func TestEndedRequestHasNoAnswer(t *testing.T) {
 		}
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return len(d.pages.working) == 1 }, deliverytest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(d.working) == 1 }, deliverytest.Patience, time.Millisecond)
 	stop()
 	require.ErrorIs(t, <-ended, io.EOF)
 	others.Release()
-	used, _ := d.pages.budget.Used()
+	used, _ := d.budget.Used()
 	assert.Zero(t, used)
-	assert.Empty(t, d.pages.working)
+	assert.Empty(t, d.working)
 }
 
 // A request above the limit of concurrent requests waits until its client leaves.
 func TestAcquireWaits(t *testing.T) {
 	d := newHolding(t, 1<<20)
-	d.cfg.MaxConcurrentRequests = 1
-	p := newPages(d.cfg, d.store, unlimited())
-	p.wait = deliverytest.Patience
+	p := d.viewExporter
+	p.working, p.wait = make(chan struct{}, 1), deliverytest.Patience
 	require.NoError(t, p.acquire(t.Context()))
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -81,13 +80,13 @@ func TestAcquireWaits(t *testing.T) {
 // The memory of an answer is free at once if the work panics.
 func TestPanicReleasesMemory(t *testing.T) {
 	d := newHolding(t, 1<<20)
-	handler := d.pages.admitted(d.pages.handle(working([]string{}, func(*visit) ([]byte, error) { panic("drawing") })))
+	handler := d.admitted(d.handle(working([]string{}, func(*visit) ([]byte, error) { panic("drawing") })))
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	assert.PanicsWithValue(t, "drawing", func() { handler.ServeHTTP(httptest.NewRecorder(), r) })
-	used, peak := d.pages.budget.Used()
+	used, peak := d.budget.Used()
 	assert.Zero(t, used)
 	assert.EqualValues(t, leastWork, peak)
-	assert.Empty(t, d.pages.working)
+	assert.Empty(t, d.working)
 }
 
 // The page and its files have their policy, their ETags, and are compressed.

@@ -32,7 +32,7 @@ const (
 // restore adds the profiles of files to the store. After restoreWait it goes on while pages are answered.
 func (v *viewExporter) restore(ctx context.Context, files []filestore.File) {
 	waiting, done := context.WithTimeout(ctx, restoreWait)
-	v.pages.restored = waiting.Done()
+	v.restored = waiting.Done()
 	v.running.Go(func() {
 		defer done()
 		v.restoreAll(ctx, files)

@@ -4,29 +4,52 @@
 package profileviewexporter
 
 import (
-	"crypto/rand"
+	"cmp"
+	"embed"
+	"mime"
 	"net/http"
+	"net/url"
+	"path"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
-	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
-	p := &pages{
-		cfg: cfg, store: store, budget: bytes, wait: concurrencyWait,
-		working: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
+// tenant returns the tenant whose profiles a request sees.
+func (v *viewExporter) tenant(header http.Header) string {
+	if v.cfg.Tenant.MetadataKey != "" {
+		if tenant := header.Get(v.cfg.Tenant.Header); tenant != "" {
+			return tenant
+		}
 	}
-	restored := make(chan struct{})
-	close(restored)
-	p.restored = restored
-	_, _ = rand.Read(p.start[:]) // never fails
-	return p
+	return v.cfg.Tenant.Default
 }
 
+// call is a request to a page or to Pyroscope's API.
+type call struct {
+	*viewExporter
+	tenant string
+	// work counts the memory of the request.
+	work *meter.Meter
+}
+
+// visit is a request to a page.
+type visit struct {
+	call
+	request *http.Request
+	// values are the parameters of the URL, and header is that of the answer.
+	values url.Values
+	header http.Header
+	// written is called once the answer is written. It can be nil.
+	written func()
+}
+
+// answer returns the body of an answer, and sets its headers.
+type answer func(v *visit) ([]byte, error)
+
 // handler returns the routes. No request opens a file or starts a program, and only scrapers keep state.
-func (p *pages) handler() http.Handler {
+func (v *viewExporter) handler() http.Handler {
 	mux := http.NewServeMux()
-	for path, answer := range map[string]answer{
+	for route, answer := range map[string]answer{
 		"/{$}":                       (*visit).file,
 		"/static/{name}":             (*visit).file,
 		"/info":                      (*visit).info,
@@ -38,16 +61,16 @@ func (p *pages) handler() http.Handler {
 		"/plain":                     working(plainListParameters, (*visit).plainList),
 		"/plain/functions":           working(selectionParameters, (*visit).plainFunctions),
 	} {
-		mux.Handle("GET "+path, p.handle(answer))
+		mux.Handle("GET "+route, v.handle(answer))
 	}
-	p.handleAPI(mux)
+	v.handleAPI(mux)
 	handler := http.Handler(mux)
-	if prefix := p.cfg.PathPrefix; prefix != "" {
+	if prefix := v.cfg.PathPrefix; prefix != "" {
 		outer := http.NewServeMux() // It leads from the prefix alone to the one with a slash.
 		outer.Handle(prefix+"/", http.StripPrefix(prefix, mux))
 		handler = outer
 	}
-	return p.admitted(handler)
+	return v.admitted(handler)
 }
 
 // working returns an answer for which a request works. It refuses other parameters than the known ones, since the answer would not be what
@@ -65,4 +88,25 @@ func working(known []string, answer answer) answer {
 		v.work = work
 		return answer(v)
 	}
+}
+
+// pageFiles are the files of the page: index.html is the page itself.
+//
+//go:embed page/index.html page/*.css page/*.js page/*.svg
+var pageFiles embed.FS
+
+// file answers with a file of the page.
+func (v *visit) file() ([]byte, error) {
+	name := cmp.Or(v.request.PathValue("name"), "index.html")
+	body, err := pageFiles.ReadFile("page/" + name)
+	if err != nil {
+		return nil, fail(http.StatusNotFound, "there is no file %.40q", name)
+	}
+	v.header.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	return body, v.unlessKnown()
+}
+
+// info answers with what the page must know of the configuration.
+func (v *visit) info() ([]byte, error) {
+	return v.json(map[string]string{"trace_url": v.cfg.TraceURL})
 }

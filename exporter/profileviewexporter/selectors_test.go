@@ -135,13 +135,13 @@ func TestExpensiveExpressions(t *testing.T) {
 			assert.Contains(t, w.Body.String(), "resource_exhausted")
 		}
 	}
-	assert.Empty(t, d.pages.working)
+	assert.Empty(t, d.working)
 }
 
 // A request reserves the memory of its expressions before it selects profiles, and counts towards max_concurrent_requests.
 func TestExpressionsAreReserved(t *testing.T) {
 	d := newHolding(t, 1<<20)
-	d.pages.wait = 100 * time.Millisecond
+	d.wait = 100 * time.Millisecond
 	d.holdHostile(t, hostile(10, 10, 10, 10, 0, 1), "a")
 	const expressionBytes = 256 << 10
 	query := `{a=~"x",b!~"a",c=~"x"}`
@@ -149,20 +149,20 @@ func TestExpressionsAreReserved(t *testing.T) {
 		"/profiles?resource.a~=x&resource.b!~=a&resource.c~=x", "/profiles/s/samples?resource.a~=x&resource.b!~=a&resource.c~=x",
 		"/functions?" + selecting(hostileID, query), "/plain?query=" + url.QueryEscape(query),
 	} {
-		d.pages.budget = memory.New(64<<20, 0)
-		others := budgettest.Hold(t, d.pages.budget, d.pages.budget.Size()-leastWork-2*expressionBytes)
+		d.budget = memory.New(64<<20, 0)
+		others := budgettest.Hold(t, d.budget, d.budget.Size()-leastWork-2*expressionBytes)
 		assert.Equal(t, http.StatusServiceUnavailable, d.get(t, path).Code, path)
 		others.Release()
 		assert.Less(t, d.get(t, path).Code, http.StatusInternalServerError, path)
-		used, peak := d.pages.budget.Used()
+		used, peak := d.budget.Used()
 		assert.Zero(t, used, path)
 		assert.GreaterOrEqual(t, peak, int64(3*expressionBytes), path)
 		for range d.cfg.MaxConcurrentRequests {
-			d.pages.working <- struct{}{}
+			d.working <- struct{}{}
 		}
 		assert.Equal(t, http.StatusServiceUnavailable, d.get(t, path).Code, path)
 		for range d.cfg.MaxConcurrentRequests {
-			<-d.pages.working
+			<-d.working
 		}
 	}
 }
