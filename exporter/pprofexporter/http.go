@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -25,11 +27,19 @@ type httpDestination struct {
 	cfg       *HTTPConfig
 	userAgent string
 	settings  component.TelemetrySettings
-	format    sender
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	// longestWait limits the Retry-After of answers.
 	longestWait time.Duration
+
+	endpoint *url.URL
+	// path, of the endpoint, and query are for the format raw.
+	path           placeholder.Template
+	query, headers map[string]placeholder.Template
+	// add adds a payload to a batch, as the format says. The error is a refusal if a retry of the payload would fail again. most is how many
+	// pprofs a request has.
+	add  func(batch *httpBatch, payload *pprof.Payload) error
+	most int
 
 	// limited is until when each pprof has a request of its own, in Unix nanoseconds, see limitedFor.
 	limited atomic.Int64
@@ -43,52 +53,35 @@ type httpDestination struct {
 // as its rate allows, and does not tell which: all would be sent again and again.
 const limitedFor = time.Minute
 
-// sender puts payloads into requests.
-type sender interface {
-	// add adds a payload to the batch. It returns a request when the batch is full, and nil otherwise. The error is a refusal if
-	// a retry of the payload would fail again.
-	add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error)
-	// flush returns a request with the payloads that were added since the last request, or nil if there are none.
-	flush(batch *httpBatch) (*http.Request, error)
-}
-
 func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) (*httpDestination, error) {
-	http := cfg.HTTP.Get()
-	format, err := newSender(http)
-	if err != nil {
-		return nil, err
-	}
-	return &httpDestination{
-		cfg:         http,
+	d := &httpDestination{
+		cfg:         cfg.HTTP.Get(),
 		userAgent:   fmt.Sprintf("%s/%s", set.BuildInfo.Command, set.BuildInfo.Version),
 		settings:    set.TelemetrySettings,
-		format:      format,
 		encoder:     pprof.NewEncoder(cfg.Encoding.EncodeOptions()),
 		telemetry:   telemetry,
 		longestWait: longestWait(cfg.RetryConfig),
-	}, nil
-}
-
-func newSender(cfg *HTTPConfig) (sender, error) {
-	endpoint, err := parseEndpoint(cfg)
-	if err != nil {
+		most:        1,
+	}
+	var err error
+	if d.endpoint, err = parseEndpoint(d.cfg); err != nil {
 		return nil, err
 	}
-	headers, err := parseAll(cfg.ResourceHeaders)
-	if err != nil {
-		return nil, err
-	}
-	base := baseSender{cfg: cfg, endpoint: endpoint, headers: headers}
-	switch cfg.Format {
+	d.path, _ = placeholder.Parse(d.endpoint.Path) // parseEndpoint has checked it
+	query, queryErr := parseAll(d.cfg.Query)
+	headers, headersErr := parseAll(d.cfg.ResourceHeaders)
+	d.query, d.headers = query, headers
+	switch d.cfg.Format {
 	case FormatPyroscope:
-		return &ingestSender{base}, nil
+		d.add = d.addForm
 	case FormatPyroscopePush:
-		return &seriesSender{base, pushFormat}, nil
+		d.add, d.most = d.addSeries(&pushFormat), d.cfg.MaxSeriesPerRequest
 	case FormatParca:
-		return &seriesSender{base, parcaFormat}, nil
+		d.add, d.most = d.addSeries(&parcaFormat), d.cfg.MaxSeriesPerRequest
 	default:
-		return newRawSender(base)
+		d.add = d.addRaw
 	}
+	return d, errors.Join(queryErr, headersErr)
 }
 
 func (d *httpDestination) start(ctx context.Context, host component.Host) error {
@@ -118,21 +111,15 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 		return d.retryAfterFlush(ctx, batch, progress, func() error { return forTables(bytes) })
 	})
 	failure := progress.Each(ctx, payloads, func(payload *pprof.Payload) error {
-		var request *http.Request
-		err := d.retryAfterFlush(ctx, batch, progress, func() (err error) {
-			request, err = d.format.add(batch, payload)
-			return err
-		})
-		if err == nil && request == nil && time.Now().UnixNano() < d.limited.Load() {
-			request, err = d.format.flush(batch)
+		err := d.retryAfterFlush(ctx, batch, progress, func() error { return d.add(batch, payload) })
+		isFull := batch.payloads >= d.most || len(batch.body) >= d.cfg.MaxRequestBytes
+		if err == nil && (isFull || time.Now().UnixNano() < d.limited.Load()) {
+			err = d.flush(ctx, batch, progress)
 		}
-		if err != nil {
-			return err
-		}
-		return d.send(ctx, request, batch, progress)
+		return err
 	})
 	_ = forTables(0) // cannot fail; the destination may be slow
-	// The payloads in the batch are sent even if a later payload got no memory. The batch is empty if a request failed: send resets it.
+	// The payloads in the batch are sent even if a later payload got no memory. The batch is empty if a request failed: flush resets it.
 	err := d.flush(ctx, batch, progress)
 	if err == nil {
 		err = failure
@@ -152,19 +139,14 @@ func (d *httpDestination) retryAfterFlush(ctx context.Context, batch *httpBatch,
 	return work()
 }
 
-// flush sends the payloads in the batch, if there are any.
+// flush sends the payloads in the batch, if there are any, and empties it. Its error is retryable: a rejected request is no error.
 func (d *httpDestination) flush(ctx context.Context, batch *httpBatch, progress *delivery.Progress) error {
-	request, err := d.format.flush(batch)
+	if batch.payloads == 0 {
+		return nil
+	}
+	request, err := batch.request(ctx)
 	if err != nil {
 		return err
-	}
-	return d.send(ctx, request, batch, progress)
-}
-
-// send sends a request, if it is not nil, and empties the batch. Its error is retryable: a rejected request is no error.
-func (d *httpDestination) send(ctx context.Context, request *http.Request, batch *httpBatch, progress *delivery.Progress) error {
-	if request == nil {
-		return nil
 	}
 	defer batch.reset()
 	if batch.tenant != "" {
@@ -172,7 +154,7 @@ func (d *httpDestination) send(ctx context.Context, request *http.Request, batch
 	}
 	request.Header.Set("User-Agent", d.userAgent)
 	size := request.ContentLength
-	outcome, err := exchange(d.client.Client, request.WithContext(ctx), d.longestWait)
+	outcome, err := exchange(d.client.Client, request, d.longestWait)
 	d.telemetry.requested(ctx, outcome)
 	switch outcome {
 	case outcomeSent:

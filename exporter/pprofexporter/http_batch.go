@@ -4,7 +4,13 @@
 package pprofexporter
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
@@ -17,7 +23,11 @@ type httpBatch struct {
 	// forBody and forGzip set the memory of the body and of a compressed pprof, see [delivery.Progress.Part].
 	forBody, forGzip func(bytes int64) error
 
+	target string
+	// body lacks the end, which follows the last pprof. header is that of the format.
 	body      []byte
+	end       string
+	header    http.Header
 	positions []delivery.Position
 	// payloads counts the pprofs.
 	payloads int
@@ -40,6 +50,19 @@ func (b *httpBatch) count(payload *pprof.Payload, dropped int) {
 	b.labelsDropped += dropped
 	b.lost.Attributes += payload.Lost.Attributes
 	b.lost.Timestamps += payload.Lost.Timestamps
+}
+
+// request returns the request with what was added. Resource headers replace those of the format.
+func (b *httpBatch) request(ctx context.Context) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.target, bytes.NewReader(append(b.body, b.end...)))
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a request: %w", err)
+	}
+	request.Header = b.header.Clone()
+	for _, name := range slices.Sorted(maps.Keys(b.headers)) {
+		request.Header.Set(name, b.headers[name])
+	}
+	return request, nil
 }
 
 // reset empties the batch after its request. Its memory no longer counts, so that the next payloads can have it.

@@ -4,12 +4,9 @@
 package pprofexporter
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
@@ -19,13 +16,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
-
-// baseSender is the part that all formats share.
-type baseSender struct {
-	cfg      *HTTPConfig
-	endpoint *url.URL
-	headers  map[string]placeholder.Template
-}
 
 func parseAll(texts map[string]string) (map[string]placeholder.Template, error) {
 	templates := make(map[string]placeholder.Template, len(texts))
@@ -39,24 +29,11 @@ func parseAll(texts map[string]string) (map[string]placeholder.Template, error) 
 	return templates, nil
 }
 
-// newRequest returns a request with the body and headers. Resource headers replace those of the format.
-func newRequest(target string, body []byte, ofFormat http.Header, ofResource map[string]string) (*http.Request, error) {
-	request, err := http.NewRequest(http.MethodPost, target, bytes.NewReader(body)) //nolint:noctx // the destination adds it
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a request: %w", err)
-	}
-	request.Header = ofFormat.Clone()
-	for _, name := range slices.Sorted(maps.Keys(ofResource)) {
-		request.Header.Set(name, ofResource[name])
-	}
-	return request, nil
-}
-
 // resourceHeaders returns the headers with the values of a payload, but none that lacks the value of one of its placeholders. taken counts
 // the values.
-func (s *baseSender) resourceHeaders(payload *pprof.Payload, taken *attributes) (map[string]string, error) {
-	values := make(map[string]string, len(s.headers))
-	for name, template := range s.headers {
+func (d *httpDestination) resourceHeaders(payload *pprof.Payload, taken *attributes) (map[string]string, error) {
+	values := make(map[string]string, len(d.headers))
+	for name, template := range d.headers {
 		if value, found := template.Fill(payload, func(text string) string { return headerValue(taken.take(text)) }); found {
 			values[name] = value
 		}
@@ -90,65 +67,47 @@ func (a attributes) err() error {
 }
 
 // labels returns the labels of the resource of a payload. They must not be changed.
-func (s *baseSender) labels(batch *httpBatch, payload *pprof.Payload, name func(key string) string) *series.Labels {
+func (d *httpDestination) labels(batch *httpBatch, payload *pprof.Payload, name func(key string) string) *series.Labels {
 	if batch.labels == nil || batch.labeled != payload.ResourceIndex {
-		labels := series.Of(payload.Resource.Attributes(), s.cfg.Labels.Max, s.cfg.Labels.First, name)
+		labels := series.Of(payload.Resource.Attributes(), d.cfg.Labels.Max, d.cfg.Labels.First, name)
 		batch.labels, batch.labeled = &labels, payload.ResourceIndex
 	}
 	return batch.labels
 }
 
-func (s *baseSender) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
-	body, err := pprof.AppendGzipMetered(nil, payload.Pprof, s.cfg.CompressionLevel, meter.New(0, batch.forGzip))
+func (d *httpDestination) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
+	body, err := pprof.AppendGzipMetered(nil, payload.Pprof, d.cfg.CompressionLevel, meter.New(0, batch.forGzip))
 	if err != nil {
 		return nil, memoryError(err)
 	}
 	return body, nil
 }
 
-// flush is that of the formats with one payload in a request: add has returned it.
-func (s *baseSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // no payload is left
-
 // target returns the endpoint with a path appended.
-func (s *baseSender) target(path string) url.URL {
-	target := *s.endpoint
+func (d *httpDestination) target(path string) url.URL {
+	target := *d.endpoint
 	target.Path = strings.TrimSuffix(target.Path, "/") + path
 	target.RawPath = ""
 	return target
 }
 
-// rawSender sends each gzipped pprof as the body of one request.
-type rawSender struct {
-	baseSender
-	path  placeholder.Template
-	query map[string]placeholder.Template
-}
-
-func newRawSender(base baseSender) (*rawSender, error) {
-	path, err := placeholder.Parse(base.endpoint.Path)
+// addRaw makes the gzipped pprof the body of a request.
+func (d *httpDestination) addRaw(batch *httpBatch, payload *pprof.Payload) error {
+	body, err := d.gzip(batch, payload)
 	if err != nil {
-		return nil, err
-	}
-	query, err := parseAll(base.cfg.Query)
-	return &rawSender{baseSender: base, path: path, query: query}, err
-}
-
-func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
-	body, err := s.gzip(batch, payload)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	var taken attributes
-	target := *s.endpoint
-	target.Path, _ = s.path.Fill(payload, func(text string) string { return pathSegment(taken.take(text)) })
+	target := *d.endpoint
+	target.Path, _ = d.path.Fill(payload, func(text string) string { return pathSegment(taken.take(text)) })
 	target.RawPath = ""
 	query := target.Query()
-	for name, template := range s.query {
+	for name, template := range d.query {
 		if value, found := template.Fill(payload, taken.take); found {
 			query.Set(name, value)
 		}
 	}
-	if s.cfg.QueryResource {
+	if d.cfg.QueryResource {
 		for key, value := range payload.Resource.Attributes().All() {
 			if taken.err() != nil {
 				break
@@ -158,13 +117,15 @@ func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request
 			}
 		}
 	}
-	headers, err := s.resourceHeaders(payload, &taken)
+	headers, err := d.resourceHeaders(payload, &taken)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	target.RawQuery = query.Encode()
+	batch.target, batch.body, batch.headers = target.String(), body, headers
+	batch.header = http.Header{"Content-Type": {"application/octet-stream"}}
 	batch.count(payload, 0)
-	return newRequest(target.String(), body, http.Header{"Content-Type": {"application/octet-stream"}}, headers)
+	return nil
 }
 
 // pathSegment replaces what would make a value more, or other, than one segment of a path.

@@ -18,9 +18,6 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// ingestSender sends the same requests to Pyroscope's /ingest as Pyroscope's Go client.
-type ingestSender struct{ baseSender }
-
 // maxTypes limits the names and units of the sample types of a pprof, in bytes. The configuration repeats a text that types share for each of
 // them, and no server takes a very long one.
 const maxTypes = 64 << 10
@@ -37,17 +34,18 @@ func checkTypes(types []pprof.SampleType) error {
 	return nil
 }
 
-func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
+// addForm makes the same request to Pyroscope's /ingest as Pyroscope's Go client.
+func (d *httpDestination) addForm(batch *httpBatch, payload *pprof.Payload) error {
 	if err := checkTypes(payload.SampleTypes); err != nil {
-		return nil, err
+		return err
 	}
-	compressed, err := s.gzip(batch, payload)
+	compressed, err := d.gzip(batch, payload)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	config := series.SampleTypeConfig(payload.ProfileType, payload.SampleTypes)
 	if err := batch.grow(len(compressed) + len(config) + formBytes); err != nil {
-		return nil, err
+		return err
 	}
 	body := bytes.NewBuffer(batch.body)
 	form := multipart.NewWriter(body)
@@ -59,15 +57,17 @@ func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 		_, _ = part.Write(config)
 	}
 	_ = form.Close()
-	labels := s.labels(batch, payload, series.Name)
-	target := s.target("/ingest")
+	labels := d.labels(batch, payload, series.Name)
+	target := d.target("/ingest")
 	target.RawQuery = ingestQuery(payload, labels).Encode()
-	headers, err := s.resourceHeaders(payload, new(attributes))
+	headers, err := d.resourceHeaders(payload, new(attributes))
 	if err != nil {
-		return nil, err
+		return err
 	}
+	batch.target, batch.body, batch.headers = target.String(), body.Bytes(), headers
+	batch.header = http.Header{"Content-Type": {form.FormDataContentType()}}
 	batch.count(payload, labels.Dropped)
-	return newRequest(target.String(), body.Bytes(), http.Header{"Content-Type": {form.FormDataContentType()}}, headers)
+	return nil
 }
 
 // formBytes is more than the size of the headers and boundaries of a form.

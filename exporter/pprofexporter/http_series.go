@@ -12,13 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// seriesSender sends several series in one request, to Pyroscope or Parca.
-type seriesSender struct {
-	baseSender
-	seriesFormat
-}
-
-// seriesFormat has the differences between these formats.
+// seriesFormat has the differences between the formats with several series in one request, to Pyroscope or Parca.
 type seriesFormat struct {
 	path   string
 	header http.Header
@@ -54,34 +48,28 @@ var parcaFormat = seriesFormat{
 	end:       rawEnd,
 }
 
-func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
-	compressed, err := s.gzip(batch, payload)
-	if err != nil {
-		return nil, err
-	}
-	labels := s.labels(batch, payload, s.labelName)
-	name := series.MetricName(payload.ProfileType, payload.SampleTypes)
-	encoded := s.encode(labels.All(series.Label{Name: "__name__", Value: cmp.Or(s.names[name], name)}))
-	if err := batch.grow(s.bytes(encoded, compressed)); err != nil {
-		return nil, err
-	}
-	if batch.payloads == 0 {
-		if batch.headers, err = s.resourceHeaders(payload, new(attributes)); err != nil {
-			return nil, err
+// addSeries returns what adds payloads to a request of a format.
+func (d *httpDestination) addSeries(s *seriesFormat) func(batch *httpBatch, payload *pprof.Payload) error {
+	target := d.target(s.path)
+	return func(batch *httpBatch, payload *pprof.Payload) error {
+		compressed, err := d.gzip(batch, payload)
+		if err != nil {
+			return err
 		}
+		labels := d.labels(batch, payload, s.labelName)
+		name := series.MetricName(payload.ProfileType, payload.SampleTypes)
+		encoded := s.encode(labels.All(series.Label{Name: "__name__", Value: cmp.Or(s.names[name], name)}))
+		if err := batch.grow(s.bytes(encoded, compressed)); err != nil {
+			return err
+		}
+		if batch.payloads == 0 {
+			if batch.headers, err = d.resourceHeaders(payload, new(attributes)); err != nil {
+				return err
+			}
+		}
+		batch.target, batch.header, batch.end = target.String(), s.header, s.end
+		batch.body = s.append(batch.body, encoded, compressed, delivery.ProfileID(payload))
+		batch.count(payload, labels.Dropped)
+		return nil
 	}
-	batch.body = s.append(batch.body, encoded, compressed, delivery.ProfileID(payload))
-	batch.count(payload, labels.Dropped)
-	if batch.payloads < s.cfg.MaxSeriesPerRequest && len(batch.body) < s.cfg.MaxRequestBytes {
-		return nil, nil //nolint:nilnil // the batch is not full
-	}
-	return s.flush(batch)
-}
-
-func (s *seriesSender) flush(batch *httpBatch) (*http.Request, error) {
-	if batch.payloads == 0 {
-		return nil, nil //nolint:nilnil // the batch is empty
-	}
-	target := s.target(s.path)
-	return newRequest(target.String(), append(batch.body, s.end...), s.header, batch.headers)
 }
