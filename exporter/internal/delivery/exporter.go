@@ -32,15 +32,7 @@ type Exporter struct {
 	xexporter.Profiles
 	settings Settings
 	budget   *memory.Budget
-	// queueBytes is the limit of a queue that is limited in bytes, or else 0.
-	queueBytes int64
-	// inMemory reports whether a request stays in memory after ConsumeProfiles has returned.
-	inMemory bool
-	// waits reports whether ConsumeProfiles waits for the result of a request in a queue in memory.
-	waits bool
-	// direct reports whether there is no queue: ConsumeProfiles exports.
-	direct bool
-	queued queued
+	queued   queued
 	// drained ends when Shutdown has processed the queue, or DrainTime after it has begun.
 	drained      context.Context
 	endDrain     context.CancelCauseFunc
@@ -77,15 +69,6 @@ func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exp
 	e = &Exporter{settings: s}
 	e.queued.held = map[*memory.Reservation]held{}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
-	queue := s.Queue.Get()
-	e.direct = queue == nil
-	if queue != nil {
-		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
-		e.waits = queue.StorageID == nil && queue.WaitForResult
-		if queue.Sizer == exporterhelper.RequestSizerTypeBytes {
-			e.queueBytes = queue.QueueSize
-		}
-	}
 	e.Profiles, err = xexporterhelper.NewProfilesRequest(ctx, set, newRequest, e.export,
 		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
 		exporterhelper.WithTimeout(s.Timeout),
@@ -125,7 +108,12 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	if e.budget == nil {
 		return e.Profiles.ConsumeProfiles(ctx, pd) // It was not started, which exporterhelper reports.
 	}
-	if e.inMemory && !e.queued.fits(reservation) {
+	queue := e.settings.Queue.Get()
+	switch {
+	case queue == nil || queue.StorageID != nil:
+	case queue.WaitForResult:
+		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.
+	case !e.queued.fits(reservation): // It stays in memory after this call.
 		bytes := reservation.Bytes()
 		most := e.queued.share.Most(bytes)
 		if bytes > most {
@@ -133,19 +121,16 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 		}
 		return fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, most)
 	}
-	if e.waits {
-		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.
-	}
 	err = e.Profiles.ConsumeProfiles(ctx, pd)
 	if given, found := errors.AsType[*givenBack](err); found {
 		return given.error
 	}
-	if err == nil || e.queueBytes == 0 || consumererror.IsPermanent(err) {
+	if err == nil || queue == nil || queue.Sizer != exporterhelper.RequestSizerTypeBytes || consumererror.IsPermanent(err) {
 		return err
 	}
 	sizer := pprofile.ProtoMarshaler{}
-	if size := int64(sizer.ProfilesSize(pd)); size > e.queueBytes {
-		err = consumererror.NewPermanent(fmt.Errorf("request has %d bytes, sending_queue::queue_size is %d: %w", size, e.queueBytes, err))
+	if size := int64(sizer.ProfilesSize(pd)); size > queue.QueueSize {
+		err = consumererror.NewPermanent(fmt.Errorf("request has %d bytes, sending_queue::queue_size is %d: %w", size, queue.QueueSize, err))
 	}
 	return err
 }
@@ -186,7 +171,7 @@ func (e *Exporter) export(ctx context.Context, r xexporterhelper.Request) error 
 		}
 	}
 	err := e.exportUntilDrained(memory.NewContext(ctx, reservation), one.profiles)
-	if e.direct && errors.Is(err, memory.ErrExhausted) {
+	if e.settings.Queue.Get() == nil && errors.Is(err, memory.ErrExhausted) {
 		return consumererror.NewPermanent(&givenBack{err})
 	}
 	return err
