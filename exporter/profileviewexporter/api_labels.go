@@ -77,15 +77,7 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 		if err := limitSelectors(parsed); err != nil { // of all matchers
 			return nil, err
 		}
-		filter, err := c.newFilter(selectors, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		profiles, err := c.within(from, until, filter)
-		if err != nil {
-			return nil, err
-		}
-		selection, err := c.selection(profiles, filter, "")
+		selection, err := c.selectWithin(&criteria{start: from, end: until}, selectors, "")
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +95,7 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 				visit(p.Profile, i)
 			}
 		}
-		if err := filter.err(); err != nil {
+		if err := selection.filter.err(); err != nil {
 			return nil, err
 		}
 	}

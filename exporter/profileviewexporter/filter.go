@@ -15,8 +15,7 @@ import (
 type filter struct {
 	selectors []selector
 	resources map[*store.Resource]undecided
-	// samples has a result for each set of labels of a block, and readers read the labels that the selectors need.
-	samples map[labelsKey][]result
+	// readers read the labels that the selectors need.
 	readers map[*store.Block]*labelReader
 	// steps counts the labels that were read.
 	steps int64
@@ -35,8 +34,7 @@ func (c *call) newFilter(selectors []selector, traceIDs, spanIDs []string) (*fil
 		return nil, err
 	}
 	f := &filter{
-		selectors: selectors, resources: map[*store.Resource]undecided{},
-		samples: map[labelsKey][]result{}, readers: map[*store.Block]*labelReader{}, work: c.work,
+		selectors: selectors, resources: map[*store.Resource]undecided{}, readers: map[*store.Block]*labelReader{}, work: c.work,
 	}
 	links := c.cfg.Encoding.LinkLabels
 	if err := f.addIDs(links.Trace, "trace", traceIDs, traceBytes); err != nil {
@@ -66,11 +64,6 @@ func (f *filter) addIDs(label, kind string, ids []string, length int) error {
 type undecided struct {
 	rejected        bool
 	columns, labels uint64
-}
-
-type labelsKey struct {
-	block     *store.Block
-	selectors uint64
 }
 
 type result byte
@@ -170,14 +163,13 @@ func (f *filter) keeps(p *store.Profile) func(labels uint32) bool {
 		}
 		f.readers[p.Block] = reader
 	}
-	key := labelsKey{p.Block, undecided}
-	results := f.samples[key]
+	results := reader.results[undecided]
 	if results == nil {
 		if f.work.Use(int64(len(reader.table.Labels.Rows))) != nil {
 			return nil
 		}
 		results = make([]result, len(reader.table.Labels.Rows))
-		f.samples[key] = results
+		reader.results[undecided] = results
 	}
 	return func(labels uint32) bool {
 		if results[labels] == unknown {

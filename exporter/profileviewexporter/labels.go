@@ -19,6 +19,8 @@ type labelReader struct {
 	// keys are the names that a key has, as bits by position, by the index of its text. values are those of a set of labels, by name.
 	keys   []uint64
 	values [][]string
+	// results has a result of the filter for each set of labels, by the selectors that are undecided.
+	results map[uint64][]result
 }
 
 // keyKnown is the bit of keys whose names are known. There are fewer names.
@@ -29,7 +31,10 @@ func (f *filter) reader(table *store.Table, names []string) *labelReader {
 	if f.work.Use(8*int64(len(table.Strings.Rows))) != nil {
 		return nil
 	}
-	return &labelReader{filter: f, table: table, names: names, keys: make([]uint64, len(table.Strings.Rows)), values: make([][]string, len(names))}
+	return &labelReader{
+		filter: f, table: table, names: names, keys: make([]uint64, len(table.Strings.Rows)), values: make([][]string, len(names)),
+		results: map[uint64][]result{},
+	}
 }
 
 // read returns the values of a set of labels, by name, and numbers as text. They are valid until the next call. After an error of the filter

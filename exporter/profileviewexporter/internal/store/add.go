@@ -75,10 +75,14 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 		}
 		now = now.Add(-age) // This keeps the monotonic clock, so that changes of the time of day do not affect the age.
 	}
-	if u.restored() && s.isFull() {
+	s.mu.RLock()
+	_, isKnown := s.known[u.identity]
+	isFull := s.full && u.restored()
+	s.mu.RUnlock()
+	switch {
+	case isFull:
 		return nil, ErrFull
-	}
-	if s.has(u.identity) {
+	case isKnown:
 		return nil, nil
 	}
 	limits := pprofwire.NoLimits()
@@ -121,19 +125,6 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 func (s *Store) added(b *Block, bytes int64) {
 	b.pending--
 	s.settle(b, bytes)
-}
-
-func (s *Store) isFull() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.full
-}
-
-func (s *Store) has(id identity) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, found := s.known[id]
-	return found
 }
 
 // setTimes sets the times of a profile. A profile without a time gets that of its arrival.
