@@ -73,7 +73,8 @@ func (d *fileDestination) start(_ context.Context, host component.Host) error {
 		return err
 	}
 	d.store, d.health = store, newHealth(host, d.logger)
-	return d.telemetry.observeStore(store)
+	builder := d.telemetry.builder
+	return d.telemetry.Observe(store.Held, builder.RegisterExporterPprofHeldFilesCallback, builder.RegisterExporterPprofHeldBytesCallback)
 }
 
 func (d *fileDestination) shutdown(context.Context) error {
@@ -119,7 +120,7 @@ func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, pat
 	if class == filestore.ClassBlocked {
 		return &delivery.Refusal{Reason: class, Err: err}
 	}
-	d.telemetry.failed(ctx, class)
+	d.telemetry.builder.ExporterPprofWriteFailures.Add(ctx, 1, d.telemetry.Because(class))
 	d.health.failed(err, class == filestore.ClassDenied)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
@@ -155,7 +156,7 @@ func (d *httpDestination) flush(ctx context.Context, batch *httpBatch, progress 
 	request.Header.Set("User-Agent", d.userAgent)
 	size := request.ContentLength
 	outcome, err := exchange(d.client.Client, request, d.longestWait)
-	d.telemetry.requested(ctx, outcome)
+	d.telemetry.builder.ExporterPprofRequests.Add(ctx, 1, d.telemetry.With(attribute.String("outcome", outcome)))
 	switch outcome {
 	case outcomeSent:
 		d.health.ok()

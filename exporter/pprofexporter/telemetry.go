@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"go.opentelemetry.io/collector/exporter"
-	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
@@ -53,11 +52,6 @@ func (t *telemetry) wrote(ctx context.Context, result filestore.Result, payload 
 	t.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 }
 
-// requested counts a request by its outcome.
-func (t *telemetry) requested(ctx context.Context, outcome string) {
-	t.builder.ExporterPprofRequests.Add(ctx, 1, t.With(attribute.String("outcome", outcome)))
-}
-
 // sent counts the contents of a request that the backend accepted.
 func (t *telemetry) sent(ctx context.Context, size int64, batch *httpBatch) {
 	t.builder.ExporterPprofBytesSent.Add(ctx, size, t.Plain)
@@ -65,17 +59,8 @@ func (t *telemetry) sent(ctx context.Context, size int64, batch *httpBatch) {
 	t.Wrote(ctx, len(batch.positions), batch.samples, batch.lost)
 }
 
-func (t *telemetry) failed(ctx context.Context, reason string) {
-	t.builder.ExporterPprofWriteFailures.Add(ctx, 1, t.Because(reason))
-}
-
 func (t *telemetry) removed(reason filestore.Reason, size int64) {
 	attributes := t.Because(string(reason))
 	t.builder.ExporterPprofFilesRemoved.Add(context.Background(), 1, attributes)
 	t.builder.ExporterPprofBytesRemoved.Add(context.Background(), size, attributes)
-}
-
-// observeStore reports the number and size of the store's files whenever the metrics are read.
-func (t *telemetry) observeStore(store *filestore.Store) error {
-	return t.Observe(store.Held, t.builder.RegisterExporterPprofHeldFilesCallback, t.builder.RegisterExporterPprofHeldBytesCallback)
 }

@@ -43,10 +43,13 @@ func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.Fil
 	if v.template, err = pathname.Parse(filePath); err != nil {
 		return nil, err
 	}
+	builder := v.telemetry.builder
 	v.files, err = filestore.Open(filestore.Options{ //nolint:contextcheck // files are removed in the background
 		Directory: v.cfg.Directory, FileMode: fileMode, DirectoryMode: directoryMode, Level: fileLevel,
 		Owns: v.template.Matches, Depth: v.template.Depth(), MaxAge: v.cfg.MaxAge, MaxTotalSize: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory),
-		OnRemove: func(reason filestore.Reason, _ int64) { v.telemetry.dropped(reason) },
+		OnRemove: func(reason filestore.Reason, _ int64) {
+			builder.ExporterProfileViewStorageDropped.Add(context.Background(), 1, v.telemetry.Because(string(reason)))
+		},
 		OnError: func(err error) {
 			v.settings.Logger.Warn("Cannot maintain the directory of recent profiles", zap.Error(err))
 		},
@@ -54,7 +57,8 @@ func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.Fil
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the directory of profiles: %w", err)
 	}
-	if err := v.telemetry.observeFiles(v.files); err != nil {
+	err = v.telemetry.Observe(v.files.Held, builder.RegisterExporterProfileViewStoredProfilesCallback, builder.RegisterExporterProfileViewStoredBytesCallback)
+	if err != nil {
 		return nil, err
 	}
 	if files, err = v.files.Newest(ctx); err != nil {

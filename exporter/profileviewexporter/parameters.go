@@ -74,17 +74,15 @@ const (
 
 // filterOf returns the filter of the parameters: attributes, labels, and the IDs of a trace and a span.
 func (c *call) filterOf(values url.Values) (*filter, error) {
-	var all []selector
-	for _, one := range []struct {
-		prefix string
-		scope  scope
-	}{{attributePrefix, attributeScope}, {labelPrefix, sampleScope}} {
-		some, err := selectorsOf(values, one.prefix, one.scope)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
+	ofResources, err := selectorsOf(values, attributePrefix, attributeScope)
+	if err != nil {
+		return nil, err
 	}
+	ofSamples, err := selectorsOf(values, labelPrefix, sampleScope)
+	if err != nil {
+		return nil, err
+	}
+	all := append(ofResources, ofSamples...)
 	return c.newFilter(all, nonEmpty(values, traceParameter), nonEmpty(values, spanParameter))
 }
 

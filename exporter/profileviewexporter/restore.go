@@ -58,7 +58,7 @@ func (v *viewExporter) restoreAll(ctx context.Context, files []filestore.File) {
 			v.telemetry.storageFailed(ctx, operationRead)
 			v.settings.Logger.Warn("Cannot restore a profile", zap.String("file", f.Name), zap.Error(err))
 		case added:
-			v.telemetry.restored(ctx)
+			v.telemetry.builder.ExporterProfileViewProfilesRestored.Add(ctx, 1, v.telemetry.Plain)
 		}
 	}
 }

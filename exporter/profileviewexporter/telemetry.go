@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
@@ -51,20 +50,6 @@ func (t *telemetry) observeStore(store *store.Store) error {
 	return t.Observe(held, t.builder.RegisterExporterProfileViewServedProfilesCallback, t.builder.RegisterExporterProfileViewServedBytesCallback)
 }
 
-// dropped counts a file that was removed because of a limit.
-func (t *telemetry) dropped(reason filestore.Reason) {
-	t.builder.ExporterProfileViewStorageDropped.Add(context.Background(), 1, t.Because(string(reason)))
-}
-
 func (t *telemetry) storageFailed(ctx context.Context, operation string) {
 	t.builder.ExporterProfileViewStorageFailures.Add(ctx, 1, t.With(attribute.String("operation", operation)))
-}
-
-func (t *telemetry) restored(ctx context.Context) {
-	t.builder.ExporterProfileViewProfilesRestored.Add(ctx, 1, t.Plain)
-}
-
-// observeFiles reports the files of the directory when metrics are read.
-func (t *telemetry) observeFiles(files *filestore.Store) error {
-	return t.Observe(files.Held, t.builder.RegisterExporterProfileViewStoredProfilesCallback, t.builder.RegisterExporterProfileViewStoredBytesCallback)
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -92,7 +91,7 @@ func (r *retention) follow() {
 func (r *retention) enforce(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, due := r.due()
-		_, _, known := r.store.usage.get()
+		_, _, known := r.store.Held()
 		switch {
 		case !known || time.Since(r.walked) > recountInterval || due && len(r.oldest) == 0:
 			if time.Now().Before(r.nextWalk) {
@@ -133,7 +132,7 @@ func (r *retention) due() (Reason, bool) {
 	if options.MaxAge > 0 && time.Since(first) > options.MaxAge {
 		return ReasonAge, true
 	}
-	files, bytes, known := r.store.usage.get()
+	files, bytes, known := r.store.Held()
 	if options.MaxFiles > 0 && known && files > options.MaxFiles {
 		return ReasonFiles, true
 	}
@@ -170,21 +169,12 @@ func (r *retention) uncountLocked(d directory, f File) {
 	r.store.usage.removed(onDisk(f.Size, r.store.parents.removeEmptyLocked(d, path.Dir(f.Name))))
 }
 
-// openRoot opens the directory. It tries again if the store has just replaced the directory, because someone had removed it.
-func (r *retention) openRoot() (*os.Root, error) {
-	for {
-		current := r.store.directory()
-		root, err := current.OpenRoot(".")
-		if !errors.Is(err, fs.ErrClosed) || r.store.directory() == current {
-			return root, err
-		}
-	}
-}
-
 // walk counts the files and remembers the oldest. With removeStale it removes the temporary files that a crash left.
 func (r *retention) walk(ctx context.Context, removeStale bool) {
 	begin := time.Now()
-	root, err := r.openRoot()
+	r.store.mu.RLock() // Meanwhile the directory is not replaced.
+	root, err := r.store.current.OpenRoot(".")
+	r.store.mu.RUnlock()
 	if err != nil {
 		r.store.options.OnError(fmt.Errorf("cannot open the directory to find old files: %w", err))
 		r.nextWalk = begin.Add(errorPause)

@@ -121,7 +121,11 @@ func (s *Store) FoldsCase() bool { return s.foldCase }
 
 // Held returns the number of the store's files and the bytes that they and their directories use on the disk. They are not known before the first walk, and never without a
 // limit.
-func (s *Store) Held() (files, bytes int64, known bool) { return s.usage.get() }
+func (s *Store) Held() (files, bytes int64, known bool) {
+	s.usage.mu.Lock()
+	defer s.usage.mu.Unlock()
+	return s.usage.files, s.usage.bytes, s.usage.known
+}
 
 func (s *Store) directory() directory {
 	s.mu.RLock()

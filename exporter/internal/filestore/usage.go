@@ -38,12 +38,6 @@ type usage struct {
 	fresh map[string]int64
 }
 
-func (u *usage) get() (files, bytes int64, known bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.files, u.bytes, u.known
-}
-
 // publish calls giveName, which gives a file its name. The file uses the given bytes on the disk. Calls of giveName do not overlap.
 func (u *usage) publish(name string, bytes int64, giveName func() error) error {
 	u.mu.Lock()
