@@ -4,6 +4,8 @@
 package profileviewexporter
 
 import (
+	"cmp"
+
 	googlev1 "github.com/grafana/pyroscope/api/gen/proto/go/google/v1"
 	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
 	"google.golang.org/protobuf/proto"
@@ -11,13 +13,6 @@ import (
 
 // defaultNodes is the number of nodes of a flame graph if a request does not say it.
 const defaultNodes = 8192
-
-func nodesOf(maxNodes int64) int {
-	if maxNodes <= 0 {
-		return defaultNodes
-	}
-	return int(min(maxNodes, mostNodes))
-}
 
 // newCriteria returns criteria for the samples of a profile type.
 func newCriteria(typeID, labels string, start, end int64) *criteria {
@@ -93,7 +88,7 @@ func (c *call) draw(r *querierv1.SelectMergeStacktracesRequest, maxNodes int64, 
 	if callSite := r.GetStackTraceSelector().GetCallSite(); len(callSite) > 0 {
 		t.keepCallSite(callSite)
 	}
-	graph, err := t.draw(nodesOf(maxNodes))
+	graph, err := t.draw(int(min(cmp.Or(max(maxNodes, 0), defaultNodes), mostNodes)))
 	if err != nil {
 		return nil, err
 	}

@@ -106,14 +106,21 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	v.stop = stop
-	connections.Limit(server, maxConnections, v.telemetry.connectionClosed, v.budget.EndStalled)
+	metrics := v.telemetry.builder
+	closed := func() { metrics.ExporterProfileViewClosedConnections.Add(running, 1, v.telemetry.Plain) }
+	connections.Limit(server, maxConnections, closed, v.budget.EndStalled)
 	server.Handler = connections.WithDeadline(running, bodyTime, server.Handler)
 	server.HTTP2.MaxConcurrentStreams = maxStreams
 	listener, err := v.cfg.HTTP.ToListener(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", v.cfg.HTTP.NetAddr.Endpoint, err)
 	}
-	if err := v.telemetry.observeStore(v.store); err != nil {
+	held := func() (profiles, bytes int64, known bool) {
+		profiles, bytes = v.store.Held()
+		return profiles, bytes, true
+	}
+	err = v.telemetry.Observe(held, metrics.RegisterExporterProfileViewServedProfilesCallback, metrics.RegisterExporterProfileViewServedBytesCallback)
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	address := listener.Addr()

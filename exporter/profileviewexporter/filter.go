@@ -104,19 +104,12 @@ func (f *filter) err() error {
 	return f.work.Err()
 }
 
-// profile returns whether the resource of a profile does not exclude it.
-func (f *filter) profile(p *store.Profile) bool { return !f.resource(p.Resource).rejected }
-
+// resource returns what the attributes of a resource decide.
 func (f *filter) resource(r *store.Resource) undecided {
 	u, known := f.resources[r]
-	if !known {
-		u = f.decide(r)
-		f.resources[r] = u
+	if known {
+		return u
 	}
-	return u
-}
-
-func (f *filter) decide(r *store.Resource) (u undecided) {
 	for i := range f.selectors {
 		s := &f.selectors[i]
 		switch value, found := r.Label(s.key); {
@@ -131,6 +124,7 @@ func (f *filter) decide(r *store.Resource) (u undecided) {
 			u.labels |= 1 << i
 		}
 	}
+	f.resources[r] = u
 	return u
 }
 

@@ -72,7 +72,7 @@ func (c *call) search(q *store.Query, filter *filter) (found []*store.Profile, k
 	matches := q.Matches
 	q.Tenant = c.tenant
 	q.Matches = func(p *store.Profile) bool {
-		return c.work.Advance(profileWork) == nil && (matches == nil || matches(p)) && filter.profile(p)
+		return c.work.Advance(profileWork) == nil && (matches == nil || matches(p)) && !filter.resource(p.Resource).rejected
 	}
 	found, known = c.store.Search(q)
 	return found, known, cmp.Or(filter.err(), c.work.Use(profileBytes*int64(len(found))))

@@ -141,21 +141,17 @@ func (s *selector) has(value string) bool {
 	}
 	matches, known := s.known[value]
 	if !known {
-		matches = s.match(value)
+		if s.expression == nil {
+			s.expression, s.known = regexp.MustCompile(whole(s.text)), map[string]bool{} // It was parsed before.
+		}
+		s.work += int64(s.steps) * int64(len(value)+1)
+		matches = s.work <= maxWork && s.expression.MatchString(value)
 		if size := len(value) + knownBytes; s.knownBytes+size <= maxKnown {
 			s.known[value] = matches
 			s.knownBytes += size
 		}
 	}
 	return matches
-}
-
-func (s *selector) match(value string) bool {
-	if s.expression == nil {
-		s.expression, s.known = regexp.MustCompile(whole(s.text)), map[string]bool{} // It was parsed before.
-	}
-	s.work += int64(s.steps) * int64(len(value)+1)
-	return s.work <= maxWork && s.expression.MatchString(value)
 }
 
 // whole returns an expression that matches all of a value.

@@ -33,21 +33,8 @@ func newTelemetry(set exporter.Settings) (*telemetry, error) {
 	})}, nil
 }
 
-func (t *telemetry) connectionClosed() {
-	t.builder.ExporterProfileViewClosedConnections.Add(context.Background(), 1, t.Plain)
-}
-
 func (t *telemetry) evicted(reason store.Reason) {
 	t.builder.ExporterProfileViewProfilesEvicted.Add(context.Background(), 1, t.Because(string(reason)))
-}
-
-// observeStore reports the size of the store when metrics are read.
-func (t *telemetry) observeStore(store *store.Store) error {
-	held := func() (profiles, bytes int64, known bool) {
-		profiles, bytes = store.Held()
-		return profiles, bytes, true
-	}
-	return t.Observe(held, t.builder.RegisterExporterProfileViewServedProfilesCallback, t.builder.RegisterExporterProfileViewServedBytesCallback)
 }
 
 func (t *telemetry) storageFailed(ctx context.Context, operation string) {

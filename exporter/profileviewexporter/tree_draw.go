@@ -53,7 +53,6 @@ func (t *tree) least(maxNodes int) int64 {
 			sizes = append(sizes, size)
 		}
 	}
-	maxNodes = max(min(maxNodes, mostNodes), 1)
 	if len(sizes) <= maxNodes {
 		return 1
 	}

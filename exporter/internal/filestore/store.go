@@ -90,7 +90,9 @@ func Open(options Options) (*Store, error) {
 }
 
 func open(options Options, openDirectory func(name string) (directory, error)) (*Store, error) {
-	s := &Store{options: options, open: openDirectory, token: newToken()}
+	var token [4]byte
+	_, _ = rand.Read(token[:]) // never fails
+	s := &Store{options: options, open: openDirectory, token: hex.EncodeToString(token[:])}
 	d, err := s.openDirectory()
 	if err != nil {
 		return nil, err
@@ -196,10 +198,4 @@ func (s *Store) temporary(parent string) string {
 // isStale returns whether name is the name of a temporary file of another store, which a crash left.
 func (s *Store) isStale(name string) bool {
 	return temporaryName.MatchString(name) && !strings.HasPrefix(name, temporaryPrefix+s.token+"-")
-}
-
-func newToken() string {
-	var token [4]byte
-	_, _ = rand.Read(token[:]) // never fails
-	return hex.EncodeToString(token[:])
 }

@@ -144,20 +144,14 @@ func (s *Store) writeTemporary(d directory, data []byte, work *meter.Meter) (nam
 	if err != nil {
 		return "", 0, err
 	}
-	if err := writeAndClose(f, *buffer); err != nil {
+	if _, err = f.Write(*buffer); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		d.Remove(name) //nolint:errcheck // the first error is the cause; the next start removes the file
 		return "", 0, err
 	}
 	return name, int64(len(*buffer)), nil
-}
-
-// writeAndClose writes, syncs and closes a file.
-func writeAndClose(f file, data []byte) error {
-	_, err := f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // giveName gives a complete file its name, unless another file has the name. The temporary name can remain. Not safe for concurrent

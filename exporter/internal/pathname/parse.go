@@ -99,8 +99,9 @@ func setLimits(segment []piece, last bool) error {
 		free -= suffixLength
 	}
 	for _, p := range segment {
-		free -= p.fixedLength()
-		if p.fixedLength() == 0 {
+		_, length := p.form()
+		free -= length
+		if length == 0 {
 			values++
 		}
 	}
@@ -109,7 +110,7 @@ func setLimits(segment []piece, last bool) error {
 			maxSegment, max(free, 0), values, minValue)
 	}
 	for i, p := range segment {
-		if p.fixedLength() == 0 {
+		if _, length := p.form(); length == 0 {
 			segment[i].limit = free / values
 		}
 	}
@@ -121,7 +122,8 @@ func pattern(segments [][]piece) *regexp.Regexp {
 	names := make([]string, len(segments))
 	for i, segment := range segments {
 		for _, p := range segment {
-			names[i] += p.expression()
+			expression, _ := p.form()
+			names[i] += expression
 		}
 	}
 	quoted := regexp.QuoteMeta(Suffix)

@@ -12,7 +12,6 @@ package pathname // import "github.com/otelpprof/otelpprof/exporter/internal/pat
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -156,30 +155,17 @@ func (t *Paths) clean(p piece, value string) string {
 	return text
 }
 
-// fixedLength returns the length of a piece whose text always has the same length, and 0 for any other piece.
-func (p piece) fixedLength() int {
+// form returns a regular expression that matches all texts of a piece, and their length, or 0 if it differs.
+func (p piece) form() (expression string, length int) {
 	switch p.key {
 	case "":
-		return len(p.literal)
+		return regexp.QuoteMeta(p.literal), len(p.literal)
 	case placeholder.ProfileID:
-		return 2 * len(pprofile.ProfileID{})
+		return "[0-9a-f]{32}", 2 * len(pprofile.ProfileID{})
 	case placeholder.ProfileTime:
-		return len(timeLayout)
+		return `\d{8}T\d{6}\.\d{9}Z`, len(timeLayout)
 	}
-	return 0
-}
-
-// expression returns a regular expression that matches all texts of the piece.
-func (p piece) expression() string {
-	switch p.key {
-	case "":
-		return regexp.QuoteMeta(p.literal)
-	case placeholder.ProfileID:
-		return fmt.Sprintf("[0-9a-f]{%d}", p.fixedLength())
-	case placeholder.ProfileTime:
-		return `\d{8}T\d{6}\.\d{9}Z`
-	}
-	return `[^/.][^/]*`
+	return `[^/.][^/]*`, 0
 }
 
 // A changed value ends in mark and hashDigits hexadecimal digits. An unchanged value never has the mark, so that it cannot equal a

@@ -175,22 +175,21 @@ func (l *Labels) IngestName() string {
 		}
 		return '_'
 	}, l.Service))
+	inValue := func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(",{}", r) {
+			return '_'
+		}
+		return r
+	}
 	name.WriteByte('{')
 	for i, label := range l.List {
 		if i > 0 {
 			name.WriteByte(',')
 		}
-		name.WriteString(label.Name + "=" + strings.TrimSpace(strings.Map(safeInValue, label.Value)))
+		name.WriteString(label.Name + "=" + strings.TrimSpace(strings.Map(inValue, label.Value)))
 	}
 	name.WriteByte('}')
 	return name.String()
-}
-
-func safeInValue(r rune) rune {
-	if r < ' ' || strings.ContainsRune(",{}", r) {
-		return '_'
-	}
-	return r
 }
 
 // clip returns valid UTF-8 of at most limit bytes. It reads only the beginning of a long text, which many resources can share.
