@@ -4,6 +4,13 @@
 package profileviewexporter
 
 import (
+	"cmp"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -108,3 +115,150 @@ func (t *tree) sum(onlyPositive bool) {
 func (t *tree) totals() [2]int64 { return [2]int64{t.values[0][0].total, t.values[0][1].total} }
 
 func (t *tree) nameOf(index uint32) string { return t.names.Rows[t.nodes.Rows[index].name] }
+
+// add adds the samples of a selection to a side. Of a profile with several selected sample types, it adds the first.
+func (t *tree) add(s *selection, side int) error {
+	if err := s.keepLatest(t.work, oneStep); err != nil {
+		return err
+	}
+	for i := range s.parts {
+		a := adder{tree: t, table: s.parts[i].table, side: side}
+		if err := a.add(s.parts[i].profiles); err != nil {
+			return err
+		}
+	}
+	return s.filter.err()
+}
+
+// adder adds a part of a selection.
+type adder struct {
+	*tree
+	table *store.Table
+	side  int
+	// functions are the names of functions plus 1, and nodes the nodes of stacks plus 1.
+	functions, nodes []uint32
+	frames           []uint32
+}
+
+// maxFrames limits the frames of all stacks of a request. It takes a few seconds.
+const maxFrames = 1 << 27
+
+func (a *adder) add(profiles []selectedProfile) error {
+	const stackBytes, functionBytes = 8 + 4, 4
+	stacks := a.table.Stacks.Rows
+	bytes := stackBytes*int64(len(stacks)) + functionBytes*int64(len(a.table.Functions.Rows))
+	if err := a.work.Use(bytes); err != nil {
+		return err
+	}
+	defer func() { a.work.Set(a.work.Used() - bytes) }()
+	self, err := a.selfValues(profiles)
+	if err != nil {
+		return err
+	}
+	a.functions = make([]uint32, len(a.table.Functions.Rows))
+	a.nodes = make([]uint32, len(stacks))
+	const needed = 1
+	for i := len(stacks) - 1; i > 0; i-- {
+		if self[i] != 0 || a.nodes[i] == needed {
+			a.nodes[i] = needed
+			a.nodes[stacks[i].Caller] = needed
+		}
+	}
+	a.nodes[0] = 1
+	a.values[0][a.side].self += self[0]
+	for i := 1; i < len(stacks); i++ {
+		if a.nodes[i] == 0 {
+			continue
+		}
+		at, err := a.location(a.nodes[stacks[i].Caller]-1, stacks[i].Location)
+		if err != nil {
+			return err
+		}
+		a.nodes[i] = at + 1
+		a.values[at][a.side].self += self[i]
+	}
+	return nil
+}
+
+// selfValues returns the sums of the selected values, by stack.
+func (a *adder) selfValues(profiles []selectedProfile) ([]int64, error) {
+	self := make([]int64, len(a.table.Stacks.Rows))
+	for i := range profiles {
+		p := &profiles[i]
+		if err := a.work.Continue(); err != nil {
+			return nil, err
+		}
+		if len(p.columns) == 0 {
+			continue
+		}
+		column, counts := p.columns[0], p.keeps == nil
+		for s := range p.samples {
+			self[s.Stack] += s.Values[column]
+			counts = true
+		}
+		if counts {
+			a.profiles[a.side]++
+		}
+	}
+	return self, nil
+}
+
+// location returns the node below at for the lines of a location, the outermost call first.
+func (a *adder) location(at, location uint32) (uint32, error) {
+	l := &a.table.Locations.Rows[location]
+	a.frames = a.frames[:0]
+	for line := l.Lines; line != 0; {
+		row := &a.table.Lines.Rows[line]
+		a.frames = store.Append(a.frames, a.function(row, l), a.work)
+		line = row.Next
+	}
+	if len(a.frames) == 0 {
+		a.frames = append(a.frames, a.name(a.placeOf(l), place{}))
+	}
+	if a.steps += len(a.frames); a.steps > maxFrames {
+		return 0, fail(http.StatusUnprocessableEntity, "the stacks have more than %d frames together: select a shorter time", maxFrames)
+	}
+	if err := a.work.Advance(int64(len(a.frames))); err != nil {
+		return 0, err
+	}
+	for _, name := range slices.Backward(a.frames) {
+		at = a.child(at, name)
+	}
+	return at, a.work.Err()
+}
+
+// function returns the name of the function of a line.
+func (a *adder) function(line *store.Line, l *store.Location) uint32 {
+	if known := a.functions[line.Function]; known != 0 {
+		return known - 1
+	}
+	f := &a.table.Functions.Rows[line.Function]
+	text := cmp.Or(a.table.Text(f.Name), a.table.Text(f.SystemName))
+	if text == "" {
+		return a.name(a.placeOf(l), place{})
+	}
+	name := a.name(text, place{file: a.table.Text(f.File), line: cmp.Or(f.StartLine, line.Line)})
+	a.functions[line.Function] = name + 1
+	return name
+}
+
+// placeOf returns the binary of a location and the offset in it, for functions without a name.
+func (a *adder) placeOf(l *store.Location) string {
+	offset, binary := l.Address, ""
+	mapping := &a.table.Mappings.Rows[l.Mapping]
+	if file := a.table.Text(mapping.File); file != "" {
+		binary = path.Base(strings.ReplaceAll(file, `\`, "/"))
+		if l.Address >= mapping.Start && (l.Address < mapping.Limit || mapping.Limit == 0) {
+			offset += mapping.Offset - mapping.Start
+		}
+	}
+	switch {
+	case l.Address == 0 && binary == "":
+		return "[no symbols]"
+	case l.Address == 0:
+		return binary
+	case binary == "":
+		return "0x" + strconv.FormatUint(offset, 16)
+	}
+	return binary + "+0x" + strconv.FormatUint(offset, 16)
+}
