@@ -139,9 +139,10 @@ func (m *message) describe(payload *pprof.Payload, work *meter.Meter) ([]byte, e
 	if err := work.Use(int64(len(payload.Pprof) + 2*size)); err != nil {
 		return nil, err
 	}
+	_, strings := lastString(payload.Pprof)
 	described := append(make([]byte, 0, len(payload.Pprof)+size), payload.Pprof...)
 	described = pprofwire.AppendString(described, store.CommentPrefix+string(text))
-	return pprofwire.AppendHeader(described, pprofwire.Header{Comments: []uint32{countStrings(payload.Pprof)}}), nil
+	return pprofwire.AppendHeader(described, pprofwire.Header{Comments: []uint32{strings}}), nil
 }
 
 // fieldBytes is enough for the fields of the pprof that have the description.
@@ -160,17 +161,21 @@ func jsonLength(text string) (length int64) {
 	return length
 }
 
-// countStrings returns the number of strings of a pprof, which must be valid.
-func countStrings(pprof []byte) (n uint32) {
+// lastString returns the last string of a pprof, and how many it has. It reads up to a field that is malformed.
+func lastString(pprof []byte) (last []byte, strings uint32) {
 	const fieldString = 6
 	for len(pprof) > 0 {
 		field, _, length := protowire.ConsumeField(pprof)
+		if length < 0 {
+			break
+		}
 		if field == fieldString {
-			n++
+			last, _ = protowire.ConsumeBytes(pprof[1:])
+			strings++
 		}
 		pprof = pprof[length:]
 	}
-	return n
+	return last, strings
 }
 
 // The operations that can fail.

@@ -16,7 +16,6 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 const (
@@ -91,16 +90,8 @@ func (v *viewExporter) restoreFile(ctx context.Context, f filestore.File) (added
 	if err != nil {
 		return false, err
 	}
-	var parsed pprofwire.Profile
-	limits := pprofwire.NoLimits()
-	limits.Memory = work
-	if err := parsed.Read(raw, limits); err != nil {
-		return false, err
-	}
-	if len(parsed.Comments) == 0 {
-		return false, errNoDescription
-	}
-	text, found := strings.CutPrefix(string(parsed.String(parsed.Comments[len(parsed.Comments)-1])), store.CommentPrefix)
+	last, _ := lastString(raw)
+	text, found := strings.CutPrefix(string(last), store.CommentPrefix)
 	if !found {
 		return false, errNoDescription
 	}
