@@ -5,19 +5,24 @@ package profileviewexporter
 
 import (
 	"cmp"
+	"time"
 
 	googlev1 "github.com/grafana/pyroscope/api/gen/proto/go/google/v1"
 	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
 
 // defaultNodes is the number of nodes of a flame graph if a request does not say it.
 const defaultNodes = 8192
 
-// newCriteria returns criteria for the samples of a profile type.
+// newCriteria returns criteria for the samples of a profile type. Times are in milliseconds, and an end of 0 is no end.
 func newCriteria(typeID, labels string, start, end int64) *criteria {
-	by := &criteria{typeID: typeID, labels: labels}
-	by.start, by.end = times(start, end)
+	by := &criteria{typeID: typeID, labels: labels, start: time.UnixMilli(max(start, 0)), end: store.Forever}
+	if end != 0 {
+		by.end = time.UnixMilli(end)
+	}
 	return by
 }
 

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
@@ -48,15 +47,6 @@ type measured struct {
 	labels   string
 }
 
-// times returns the time range of a request, in milliseconds. An end of 0 is no end.
-func times(start, end int64) (from, until time.Time) {
-	from, until = time.UnixMilli(max(start, 0)), store.Forever
-	if end != 0 {
-		until = time.UnixMilli(end)
-	}
-	return from, until
-}
-
 // each calls visit with each sample type of the profiles that a request selects, once for profiles with the same labels. An absent matcher
 // selects everything, and several select what one of them does: all has a selection for each.
 func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int)) (all []*selection, err error) {
@@ -66,7 +56,7 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 	case len(matchers) == 0:
 		matchers = []string{"{}"}
 	}
-	from, until := times(start, end)
+	by := newCriteria("", "", start, end)
 	var parsed []selector
 	for _, text := range matchers {
 		selectors, err := parseSelectors(text)
@@ -77,7 +67,7 @@ func (c *call) each(matchers []string, start, end int64, visit func(p *store.Pro
 		if err := limitSelectors(parsed); err != nil { // of all matchers
 			return nil, err
 		}
-		selection, err := c.selectWithin(&criteria{start: from, end: until}, selectors, "")
+		selection, err := c.selectWithin(by, selectors, "")
 		if err != nil {
 			return nil, err
 		}

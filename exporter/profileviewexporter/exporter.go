@@ -160,25 +160,20 @@ func (v *viewExporter) expire(ctx context.Context) {
 
 func (v *viewExporter) shutdown(ctx context.Context) error {
 	defer v.telemetry.builder.Shutdown()
-	err := v.closeServer(ctx)
+	var err error
+	if v.http != nil {
+		waiting, cancel := context.WithTimeout(ctx, shutdownWait)
+		defer cancel()
+		err = v.http.Shutdown(waiting)
+		v.stop() // Requests end.
+		if err != nil {
+			err = v.http.Close()
+		}
+		v.running.Wait()
+	}
 	if v.files != nil {
 		err = errors.Join(err, v.files.Close())
 	}
-	return err
-}
-
-func (v *viewExporter) closeServer(ctx context.Context) error {
-	if v.http == nil {
-		return nil
-	}
-	waiting, cancel := context.WithTimeout(ctx, shutdownWait)
-	defer cancel()
-	err := v.http.Shutdown(waiting)
-	v.stop() // Requests end.
-	if err != nil {
-		err = v.http.Close()
-	}
-	v.running.Wait()
 	return err
 }
 

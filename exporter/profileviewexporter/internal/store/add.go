@@ -102,7 +102,11 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 		s.added(b, bytes)
 		return nil, err
 	}
-	p.setTimes(&u, now)
+	p.Arrived, p.Begin = now, u.Time
+	if u.Time.IsZero() {
+		p.Begin = now.Round(0)
+	}
+	p.End = p.Begin.Add(min(max(u.Duration, 0), maxDuration))
 	if !s.insert(p, u.restored()) {
 		p = nil
 	}
@@ -125,15 +129,6 @@ func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 func (s *Store) added(b *Block, bytes int64) {
 	b.pending--
 	s.settle(b, bytes)
-}
-
-// setTimes sets the times of a profile. A profile without a time gets that of its arrival.
-func (p *Profile) setTimes(u *Upload, arrived time.Time) {
-	p.Arrived, p.Begin = arrived, u.Time
-	if u.Time.IsZero() {
-		p.Begin = arrived.Round(0)
-	}
-	p.End = p.Begin.Add(min(max(u.Duration, 0), maxDuration))
 }
 
 // block returns the block for another profile of a service.

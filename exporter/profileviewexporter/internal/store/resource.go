@@ -66,19 +66,14 @@ func NewResource(tenant string, attributes pcommon.Map) *Resource {
 	labels := series.Of(attributes, math.MaxInt, nil, series.Name)
 	labels.Service = r.Service
 	r.Labels = labels.All()
-	r.Key = r.digest()
-	return r
-}
-
-// digest returns a digest that only equal resources have. The other fields follow from those in it.
-func (r *Resource) digest() string {
-	digest := sha256.New()
+	digest := sha256.New() // The other fields follow from those in it.
 	addText(digest, r.Tenant)
 	for _, a := range r.Attributes {
 		addText(digest, a.Name)
 		addText(digest, a.Value)
 	}
-	return string(digest.Sum(nil))
+	r.Key = string(digest.Sum(nil))
+	return r
 }
 
 // Label returns the value of a label.
