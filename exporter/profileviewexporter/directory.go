@@ -44,10 +44,10 @@ func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.Fil
 		return nil, err
 	}
 	builder := v.telemetry.builder
-	v.files, err = filestore.Open(filestore.Options{ //nolint:contextcheck // files are removed in the background
+	v.files, err = filestore.Open(filestore.Options{
 		Directory: v.cfg.Directory, FileMode: fileMode, DirectoryMode: directoryMode, Level: fileLevel,
 		Owns: v.template.Matches, Depth: v.template.Depth(), MaxAge: v.cfg.MaxAge, MaxTotalSize: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory),
-		OnRemove: func(reason filestore.Reason, _ int64) {
+		OnRemove: func(reason filestore.Reason, _ int64) { //nolint:contextcheck // it works in the background
 			builder.ExporterProfileViewStorageDropped.Add(context.Background(), 1, v.telemetry.Because(string(reason)))
 		},
 		OnError: func(err error) {

@@ -5,7 +5,6 @@ package profileviewexporter
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -100,7 +99,8 @@ func (m *merger) addHead(h *store.Head) error {
 		return err
 	}
 	if m.head.PeriodType != h.PeriodType {
-		return errDiffers("one has the period type %s/%s, another %s/%s", m.head.PeriodType.Name, m.head.PeriodType.Unit, h.PeriodType.Name, h.PeriodType.Unit)
+		return fail(http.StatusUnprocessableEntity, "the profiles measure different things: one has the period type %s/%s, another %s/%s",
+			m.head.PeriodType.Name, m.head.PeriodType.Unit, h.PeriodType.Name, h.PeriodType.Unit)
 	}
 	hasCommon := false
 	for i := range h.Columns {
@@ -110,7 +110,7 @@ func (m *merger) addHead(h *store.Head) error {
 		}
 	}
 	if !hasCommon {
-		return errDiffers("they have no sample type in common")
+		return fail(http.StatusUnprocessableEntity, "the profiles measure different things: they have no sample type in common")
 	}
 	m.heads[h] = true
 	m.head.Period = max(m.head.Period, h.Period)
@@ -121,11 +121,6 @@ func (m *merger) addHead(h *store.Head) error {
 		}
 	}
 	return nil
-}
-
-// errDiffers returns the error for profiles that cannot be one pprof.
-func errDiffers(format string, arguments ...any) error {
-	return fail(http.StatusUnprocessableEntity, "the profiles measure different things: %s", fmt.Sprintf(format, arguments...))
 }
 
 // maxComments limits the comments of the result. More have no use.

@@ -82,8 +82,7 @@ func (c *call) filterOf(values url.Values) (*filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := append(ofResources, ofSamples...)
-	return c.newFilter(all, nonEmpty(values, traceParameter), nonEmpty(values, spanParameter))
+	return c.newFilter(append(ofResources, ofSamples...), nonEmpty(values, traceParameter), nonEmpty(values, spanParameter))
 }
 
 // nonEmpty returns the values of a parameter that are not empty.
