@@ -44,7 +44,7 @@ func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.Fil
 		return nil, err
 	}
 	builder := v.telemetry.builder
-	v.files, err = filestore.Open(filestore.Options{
+	v.files, err = filestore.Open(filestore.Options{ //nolint:contextcheck // files are removed in the background
 		Directory: v.cfg.Directory, FileMode: fileMode, DirectoryMode: directoryMode, Level: fileLevel,
 		Owns: v.template.Matches, Depth: v.template.Depth(), MaxAge: v.cfg.MaxAge, MaxTotalSize: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory),
 		OnRemove: func(reason filestore.Reason, _ int64) { //nolint:contextcheck // it works in the background

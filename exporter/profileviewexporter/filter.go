@@ -4,6 +4,7 @@
 package profileviewexporter
 
 import (
+	"encoding/hex"
 	"net/http"
 	"strings"
 
@@ -46,7 +47,8 @@ func (c *call) newFilter(selectors []selector, traceIDs, spanIDs []string) (*fil
 	return f, nil
 }
 
-// addIDs selects the samples whose label has one of some IDs, if there are any. kind names them in errors.
+// addIDs selects the samples whose label has one of some IDs, if there are any. They must be of a length in bytes, in hexadecimal. kind names
+// them in errors.
 func (f *filter) addIDs(label, kind string, ids []string, length int) error {
 	if len(ids) == 0 {
 		return nil
@@ -54,9 +56,18 @@ func (f *filter) addIDs(label, kind string, ids []string, length int) error {
 	if label == "" {
 		return invalid("samples have no %s label: the option link_labels::%s is empty", kind, kind)
 	}
-	one, err := newIDSelector(label, kind, ids, length)
-	f.selectors = append(f.selectors, one)
-	return err
+	if len(ids) > maxIDs {
+		return invalid("%d IDs of a %s are given, the limit is %d", len(ids), kind, maxIDs)
+	}
+	s := selector{scope: sampleScope, key: label}
+	for _, id := range ids {
+		if raw, err := hex.DecodeString(id); err != nil || len(raw) != length {
+			return invalid("the ID of a %s must be %d bytes in hexadecimal, not %.40q", kind, length, id)
+		}
+		s.ids = append(s.ids, strings.ToLower(id))
+	}
+	f.selectors = append(f.selectors, s)
+	return nil
 }
 
 // undecided are the selectors that the attributes of a resource do not decide, as bits by position. Others are about the profile type, or

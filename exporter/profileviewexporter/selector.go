@@ -5,7 +5,6 @@ package profileviewexporter
 
 import (
 	"cmp"
-	"encoding/hex"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -84,22 +83,6 @@ func newSelector(scope scope, key, text string, negated, isRegexp bool) (selecto
 	}
 	if s.steps = steps(parsed); s.steps > maxExpressionSteps {
 		return s, invalid("the regular expression %.40q has more than %d steps", text, maxExpressionSteps)
-	}
-	return s, nil
-}
-
-// newIDSelector returns a selector of samples whose label has one of some IDs of a length in bytes, which must be hexadecimal. kind names
-// them in errors.
-func newIDSelector(label, kind string, ids []string, length int) (selector, error) {
-	s := selector{scope: sampleScope, key: label}
-	if len(ids) > maxIDs {
-		return s, invalid("%d IDs of a %s are given, the limit is %d", len(ids), kind, maxIDs)
-	}
-	for _, id := range ids {
-		if raw, err := hex.DecodeString(id); err != nil || len(raw) != length {
-			return s, invalid("the ID of a %s must be %d bytes in hexadecimal, not %.40q", kind, length, id)
-		}
-		s.ids = append(s.ids, strings.ToLower(id))
 	}
 	return s, nil
 }
