@@ -36,7 +36,7 @@ type File struct {
 	Order    binary.ByteOrder
 	Is64     bool
 	Sections []Section
-	Segments []Segment
+	Segments []elf.ProgHeader
 
 	reader io.ReaderAt
 	size   int64
@@ -44,23 +44,10 @@ type File struct {
 }
 
 // Section is a section header.
-type Section struct {
-	Name                  string
-	Type                  elf.SectionType
-	Flags                 elf.SectionFlag
-	Link                  uint32
-	Address, Offset, Size uint64
-}
+type Section elf.SectionHeader
 
 // HasData reports whether the file has the bytes of the section. A file of debug information does not have those of the code.
 func (s *Section) HasData() bool { return s.Type != elf.SHT_NOBITS && s.Type != elf.SHT_NULL }
-
-// Segment is a program header.
-type Segment struct {
-	Type                                  elf.ProgType
-	Flags                                 elf.ProgFlag
-	Offset, Address, FileSize, MemorySize uint64
-}
 
 // Open reads the headers of an ELF file. memory counts all that is read from it.
 func Open(reader io.ReaderAt, size int64, memory *meter.Meter) (*File, error) {
@@ -91,77 +78,70 @@ func Open(reader io.ReaderAt, size int64, memory *meter.Meter) (*File, error) {
 	return f, nil
 }
 
-// headers says where the tables of headers are.
-type headers struct {
-	segments, sections                                   uint64
-	segmentSize, segmentCount, sectionSize, sectionCount int
-	names                                                int
-}
-
-func (f *File) headers(head []byte) headers {
-	short := func(at int) int { return int(f.Order.Uint16(head[at:])) }
+// header decodes the header of the file.
+func (f *File) header(b []byte) (h elf.Header64) {
 	if f.Is64 {
-		return headers{
-			segments: f.Order.Uint64(head[32:]), sections: f.Order.Uint64(head[40:]),
-			segmentSize: short(54), segmentCount: short(56), sectionSize: short(58), sectionCount: short(60), names: short(62),
-		}
+		_, _ = binary.Decode(b, f.Order, &h) // It is as long as it has to be, as are the others below.
+		return h
 	}
-	return headers{
-		segments: uint64(f.Order.Uint32(head[28:])), sections: uint64(f.Order.Uint32(head[32:])),
-		segmentSize: short(42), segmentCount: short(44), sectionSize: short(46), sectionCount: short(48), names: short(50),
+	var short elf.Header32
+	_, _ = binary.Decode(b, f.Order, &short)
+	return elf.Header64{
+		Phoff: uint64(short.Phoff), Shoff: uint64(short.Shoff), Phentsize: short.Phentsize, Phnum: short.Phnum,
+		Shentsize: short.Shentsize, Shnum: short.Shnum, Shstrndx: short.Shstrndx,
 	}
 }
 
 func (f *File) readHeaders(head []byte) error {
-	h := f.headers(head)
+	h := f.header(head)
 	segmentBytes, sectionBytes := 32, 40
 	if f.Is64 {
 		segmentBytes, sectionBytes = 56, 64
 	}
-	if h.segmentCount > 0 && h.segmentSize != segmentBytes || h.segmentCount > maxSegments {
-		return malformed("%d program headers of %d bytes", h.segmentCount, h.segmentSize)
+	segmentCount, sectionCount := int(h.Phnum), int(h.Shnum)
+	if segmentCount > 0 && int(h.Phentsize) != segmentBytes || segmentCount > maxSegments {
+		return malformed("%d program headers of %d bytes", segmentCount, h.Phentsize)
 	}
-	if h.sectionCount > 0 && h.sectionSize != sectionBytes || h.sectionCount > maxSections {
-		return malformed("%d section headers of %d bytes", h.sectionCount, h.sectionSize)
+	if sectionCount > 0 && int(h.Shentsize) != sectionBytes || sectionCount > maxSections {
+		return malformed("%d section headers of %d bytes", sectionCount, h.Shentsize)
 	}
-	segments, err := f.Read(h.segments, uint64(h.segmentCount*segmentBytes))
+	segments, err := f.Read(h.Phoff, uint64(segmentCount*segmentBytes))
 	if err != nil {
 		return err
 	}
 	for ; len(segments) > 0; segments = segments[segmentBytes:] {
 		f.Segments = append(f.Segments, f.segment(segments))
 	}
-	sections, err := f.Read(h.sections, uint64(h.sectionCount*sectionBytes))
+	sections, err := f.Read(h.Shoff, uint64(sectionCount*sectionBytes))
 	if err != nil {
 		return err
 	}
-	return f.readSections(sections, sectionBytes, h.names)
+	return f.readSections(sections, sectionBytes, int(h.Shstrndx))
 }
 
-func (f *File) segment(b []byte) Segment {
+func (f *File) segment(b []byte) elf.ProgHeader {
 	if f.Is64 {
-		return Segment{
-			Type: elf.ProgType(f.Order.Uint32(b)), Flags: elf.ProgFlag(f.Order.Uint32(b[4:])), Offset: f.Order.Uint64(b[8:]), Address: f.Order.Uint64(b[16:]),
-			FileSize: f.Order.Uint64(b[32:]), MemorySize: f.Order.Uint64(b[40:]),
-		}
+		var h elf.Prog64
+		_, _ = binary.Decode(b, f.Order, &h)
+		return elf.ProgHeader{Type: elf.ProgType(h.Type), Flags: elf.ProgFlag(h.Flags), Off: h.Off, Vaddr: h.Vaddr, Filesz: h.Filesz, Memsz: h.Memsz}
 	}
-	word := func(at int) uint64 { return uint64(f.Order.Uint32(b[at:])) }
-	return Segment{
-		Type: elf.ProgType(f.Order.Uint32(b)), Flags: elf.ProgFlag(f.Order.Uint32(b[24:])), Offset: word(4), Address: word(8), FileSize: word(16), MemorySize: word(20),
+	var h elf.Prog32
+	_, _ = binary.Decode(b, f.Order, &h)
+	return elf.ProgHeader{
+		Type: elf.ProgType(h.Type), Flags: elf.ProgFlag(h.Flags), Off: uint64(h.Off), Vaddr: uint64(h.Vaddr), Filesz: uint64(h.Filesz), Memsz: uint64(h.Memsz),
 	}
 }
 
 func (f *File) section(b []byte) Section {
 	if f.Is64 {
-		return Section{
-			Type: elf.SectionType(f.Order.Uint32(b[4:])), Flags: elf.SectionFlag(f.Order.Uint64(b[8:])), Address: f.Order.Uint64(b[16:]),
-			Offset: f.Order.Uint64(b[24:]), Size: f.Order.Uint64(b[32:]), Link: f.Order.Uint32(b[40:]),
-		}
+		var h elf.Section64
+		_, _ = binary.Decode(b, f.Order, &h)
+		return Section{Type: elf.SectionType(h.Type), Flags: elf.SectionFlag(h.Flags), Addr: h.Addr, Offset: h.Off, Size: h.Size, Link: h.Link}
 	}
-	word := func(at int) uint64 { return uint64(f.Order.Uint32(b[at:])) }
+	var h elf.Section32
+	_, _ = binary.Decode(b, f.Order, &h)
 	return Section{
-		Type: elf.SectionType(f.Order.Uint32(b[4:])), Flags: elf.SectionFlag(f.Order.Uint32(b[8:])), Address: word(12), Offset: word(16), Size: word(20),
-		Link: f.Order.Uint32(b[24:]),
+		Type: elf.SectionType(h.Type), Flags: elf.SectionFlag(h.Flags), Addr: uint64(h.Addr), Offset: uint64(h.Off), Size: uint64(h.Size), Link: h.Link,
 	}
 }
 

@@ -31,8 +31,8 @@ func (f *File) BuildIDs() (gnu, golang string, err error) {
 		}
 	}
 	for _, s := range f.Segments {
-		if s.Type == elf.PT_NOTE && s.FileSize <= maxNotes && gnu == "" && golang == "" {
-			if err := read(s.Offset, s.FileSize); err != nil {
+		if s.Type == elf.PT_NOTE && s.Filesz <= maxNotes && gnu == "" && golang == "" {
+			if err := read(s.Off, s.Filesz); err != nil {
 				return "", "", err
 			}
 		}

@@ -74,7 +74,7 @@ func codeOf(file *elffile.File) (code []index.Area, segments []index.Segment) {
 	}
 	for _, s := range file.Sections {
 		if s.Flags&executable == executable {
-			add(s.Address, s.Size)
+			add(s.Addr, s.Size)
 		}
 	}
 	hasSections := len(code) > 0
@@ -82,9 +82,9 @@ func codeOf(file *elffile.File) (code []index.Area, segments []index.Segment) {
 		if s.Type != elf.PT_LOAD || s.Flags&elf.PF_X == 0 {
 			continue
 		}
-		segments = append(segments, index.Segment{Offset: s.Offset, Address: s.Address, FileSize: s.FileSize, MemorySize: s.MemorySize})
+		segments = append(segments, index.Segment{Offset: s.Off, Address: s.Vaddr, FileSize: s.Filesz, MemorySize: s.Memsz})
 		if !hasSections {
-			add(s.Address, s.MemorySize)
+			add(s.Vaddr, s.Memsz)
 		}
 	}
 	return code, segments

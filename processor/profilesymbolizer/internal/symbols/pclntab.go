@@ -55,7 +55,7 @@ func addPclntab(file *elffile.File, builder *index.Builder, memory *meter.Meter)
 	if err := t.readHeader(); err != nil {
 		return err
 	}
-	if err := t.locate(file, s.Address); err != nil {
+	if err := t.locate(file, s.Addr); err != nil {
 		return err
 	}
 	r := pclntabReader{pclntab: t, builder: builder, memory: memory, paths: map[uint32]uint32{}}
@@ -114,7 +114,7 @@ func (t *pclntab) locate(file *elffile.File, address uint64) error {
 	if module == nil {
 		if t.text == 0 { // Since Go 1.26. Where a C linker has linked the program, this is wrong.
 			if s := file.Section(".text"); s != nil {
-				t.text = s.Address
+				t.text = s.Addr
 			}
 		}
 		return nil
@@ -125,10 +125,10 @@ func (t *pclntab) locate(file *elffile.File, address uint64) error {
 	}
 	inline := t.number(module[moduleInline120*t.word:])
 	for i := range file.Sections {
-		if s := &file.Sections[i]; s.HasData() && s.Address <= inline && inline-s.Address < s.Size {
+		if s := &file.Sections[i]; s.HasData() && s.Addr <= inline && inline-s.Addr < s.Size {
 			data, err := file.Data(s)
-			if err == nil && inline-s.Address < uint64(len(data)) {
-				t.inline = data[inline-s.Address:]
+			if err == nil && inline-s.Addr < uint64(len(data)) {
+				t.inline = data[inline-s.Addr:]
 			}
 			return err
 		}
