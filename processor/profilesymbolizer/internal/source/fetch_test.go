@@ -97,7 +97,7 @@ func TestBesideUnusable(t *testing.T) {
 	assert.Equal(t, "a", name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	assert.Greater(t, time.Until(s.entries[a.identity()].Value.(*entry).until), set.MissingFor/2)
+	assert.Greater(t, time.Until(s.entries[a.identity()].until), set.MissingFor/2)
 }
 
 // An index serves while a better one is looked for, and if there is none.

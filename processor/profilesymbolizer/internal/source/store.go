@@ -67,17 +67,19 @@ type Store struct {
 	queue   chan *entry
 
 	mu      sync.Mutex
-	entries map[Binary]*list.Element // by identity
+	entries map[Binary]*entry // by identity
 	// used has the entries, those that were used last first.
 	used list.List
 }
 
-// entry is a binary. The lock of the store guards its fields. One in the queue keeps its binary, which a worker reads.
+// entry is a binary that is looked for once. The lock of the store guards its fields. One in the queue keeps its binary, which a worker reads.
 type entry struct {
 	binary Binary
+	place  *list.Element // in used
+	// result is that without a handle.
 	result Result
 	handle *Handle
-	// until is when a binary that is missing, or one of whose sources failed, is looked for again. It is zero while that is being done.
+	// until is when a binary that is missing, or one of whose sources failed, is looked for again, as another entry.
 	until time.Time
 	// done is closed when the result is there.
 	done chan struct{}
@@ -87,7 +89,7 @@ type entry struct {
 func NewStore(ctx context.Context, set Settings) *Store {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Store{
-		set: set, cache: cache{set.Directory, set.MaxBytes}, cancel: cancel, queue: make(chan *entry, maxQueue), entries: map[Binary]*list.Element{},
+		set: set, cache: cache{set.Directory, set.MaxBytes}, cancel: cancel, queue: make(chan *entry, maxQueue), entries: map[Binary]*entry{},
 	}
 	for range set.Fetches {
 		s.workers.Go(func() { s.work(ctx) })
@@ -102,7 +104,7 @@ func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.used.Len() > 0 {
-		s.remove(s.used.Back())
+		s.remove(s.used.Back().Value.(*entry))
 	}
 }
 
@@ -111,22 +113,23 @@ func (s *Store) Close() {
 func (s *Store) Acquire(b Binary) (*Handle, Result, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	element := s.entries[b.identity()]
-	if element != nil && element.Value.(*entry).expired() && !s.again(element.Value.(*entry), b) {
-		s.remove(element)
-		element = nil
+	e := s.entries[b.identity()]
+	if e != nil && e.handle != nil && e.handle.broken.Load() {
+		s.remove(e)
+		e = nil
 	}
-	if element == nil {
-		if element = s.add(b); element == nil {
-			return nil, Pending, nil
-		}
+	if e == nil || !e.until.IsZero() && time.Now().After(e.until) {
+		e = s.add(b, e)
 	}
-	s.used.MoveToFront(element)
-	e := element.Value.(*entry)
-	if e.handle != nil {
-		e.handle.holders.Add(1)
+	if e == nil {
+		return nil, Pending, nil
 	}
-	return e.handle, e.result, e.done
+	s.used.MoveToFront(e.place)
+	if e.handle == nil {
+		return nil, e.result, e.done
+	}
+	e.handle.holders.Add(1)
+	return e.handle, Found, e.done
 }
 
 // Renew lets the binary with a build id be looked for again: there is a new file of it.
@@ -136,70 +139,53 @@ func (s *Store) Renew(id string) {
 	for _, kind := range []Kind{GNU, HTLHash} {
 		b := Binary{Kind: kind, ID: id}
 		_ = os.Remove(s.cache.path(b))
-		if element := s.entries[b]; element != nil {
-			s.remove(element)
+		if e := s.entries[b]; e != nil {
+			s.remove(e)
 		}
 	}
-}
-
-// known reports whether an entry was not forgotten. The lock is held.
-func (s *Store) known(e *entry) bool {
-	element := s.entries[e.binary.identity()]
-	return element != nil && element.Value == e
 }
 
 // keep stores the index of an entry, unless that was forgotten while it was made: a new file can be a better one.
 func (s *Store) keep(e *entry, file *os.File) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.known(e) {
+	if s.entries[e.binary.identity()] != e {
 		return errForgotten
 	}
 	return s.cache.store(e.binary, file)
 }
 
-// expired reports whether a binary is to be looked for again.
-func (e *entry) expired() bool {
-	return e.handle != nil && e.handle.broken.Load() || !e.until.IsZero() && time.Now().After(e.until)
-}
-
-// again queues an expired entry whose index serves meanwhile, and reports whether it has one. If the queue is full, a later call does it.
-func (s *Store) again(e *entry, b Binary) bool {
-	if e.handle == nil || e.handle.broken.Load() {
-		return false
-	}
-	e.binary = b
-	select {
-	case s.queue <- e:
-		e.until, e.done = time.Time{}, make(chan struct{})
-	default:
-		e.binary = b.identity()
-	}
-	return true
-}
-
-// add adds an entry, and queues it. It returns nil if the queue is full.
-func (s *Store) add(b Binary) *list.Element {
+// add adds an entry, and queues it. It replaces an expired one, whose index serves meanwhile. If the queue is full, a later call does it:
+// it returns the expired one if that has an index, or nil.
+func (s *Store) add(b Binary, expired *entry) *entry {
 	e := &entry{binary: b, result: Pending, done: make(chan struct{})}
+	serves := expired != nil && expired.handle != nil
 	select {
 	case s.queue <- e:
 	default:
+		if serves {
+			return expired
+		}
 		return nil
 	}
-	for last := s.used.Back(); last != nil && s.used.Len() >= maxEntries; last = s.used.Back() {
-		s.remove(last)
+	if serves {
+		e.handle, expired.handle = expired.handle, nil
 	}
-	element := s.used.PushFront(e)
-	s.entries[b.identity()] = element
-	return element
+	if expired != nil {
+		s.remove(expired)
+	}
+	for s.used.Len() >= maxEntries {
+		s.remove(s.used.Back().Value.(*entry))
+	}
+	e.place = s.used.PushFront(e)
+	s.entries[b.identity()] = e
+	return e
 }
 
 // remove forgets an entry.
-func (s *Store) remove(element *list.Element) {
-	e := s.used.Remove(element).(*entry)
-	if s.entries[e.binary.identity()] == element {
-		delete(s.entries, e.binary.identity())
-	}
+func (s *Store) remove(e *entry) {
+	s.used.Remove(e.place)
+	delete(s.entries, e.binary.identity())
 	if e.handle != nil {
 		e.handle.Release()
 		e.handle = nil
@@ -224,19 +210,18 @@ func (s *Store) finish(e *entry, handle *Handle, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.binary = e.binary.identity() // The path is not needed any more.
-	if handle != nil && s.known(e) {
+	if handle != nil && s.entries[e.binary] == e {
 		e.handle, handle = handle, e.handle
 	}
 	if handle != nil { // The earlier one, or the entry was forgotten meanwhile.
 		handle.Release()
 	}
-	if e.result = resultOf(err); e.handle != nil {
-		e.result = Found
-	}
+	e.result = resultOf(err)
 	switch {
-	case lasts(err) && err != nil:
+	case err == nil:
+	case lasts(err):
 		e.until = time.Now().Add(s.set.MissingFor)
-	case err != nil:
+	default:
 		e.until = time.Now().Add(s.set.FailedFor)
 	}
 	close(e.done)

@@ -210,7 +210,7 @@ func TestPathsAreForgotten(t *testing.T) {
 	assert.Equal(t, Missing, result)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	assert.Equal(t, b.identity(), s.entries[b.identity()].Value.(*entry).binary)
+	assert.Equal(t, b.identity(), s.entries[b.identity()].binary)
 }
 
 // An index in the cache serves another process. A damaged one is made anew. Old ones make room.

@@ -76,7 +76,7 @@ func addresses(t *testing.T, name, section string, step uint64) (list []uint64) 
 	file := must.Get(elffile.Open(f, info.Size(), nil))(t)
 	for _, s := range file.Sections {
 		if s.Name == section {
-			for a := s.Address; a < s.Address+s.Size; a += step {
+			for a := s.Addr; a < s.Addr+s.Size; a += step {
 				list = append(list, a)
 			}
 		}
