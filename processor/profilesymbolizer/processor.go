@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
@@ -22,8 +23,23 @@ import (
 	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/metadata"
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
+	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/upload"
 )
+
+// NewFactory returns the factory of the profile symbolizer.
+func NewFactory() xprocessor.Factory {
+	return xprocessor.NewFactory(
+		metadata.Type,
+		createDefaultConfig,
+		xprocessor.WithProfiles(createProfiles, metadata.ProfilesStability),
+	)
+}
+
+func createProfiles(_ context.Context, set processor.Settings, config component.Config, next xconsumer.Profiles) (xprocessor.Profiles, error) {
+	return newSymbolizer(set, config.(*Config), next)
+}
 
 // symbolizer is the processor. It is synchronous: an error of the next consumer goes to the caller.
 type symbolizer struct {
@@ -180,4 +196,27 @@ func (s *symbolizer) symbolize(ctx context.Context, pd pprofile.Profiles, work *
 		s.telemetry.logger.Warn("A message has no names for its addresses", zap.Error(err))
 	}
 	s.telemetry.locations(ctx, counts)
+}
+
+// stallTimeout is how long a request may not go on arriving.
+const stallTimeout = 30 * time.Second
+
+// receiveUploads starts the server, if one is configured.
+func (s *symbolizer) receiveUploads(ctx context.Context, host component.Host) (err error) {
+	if !s.cfg.Uploads.HasValue() {
+		return nil
+	}
+	config := s.cfg.Uploads.Get().HTTP
+	config.CompressionAlgorithms = []string{} // The memory to inflate is not counted.
+	if config.MaxRequestBodySize == 0 {
+		config.MaxRequestBodySize = s.cfg.MaxFileSize + s.cfg.MaxFileSize/8 + 1<<20 // Messages of gRPC have headers.
+	}
+	if config.WriteTimeout > 0 { // It begins when the upload does.
+		config.WriteTimeout = max(config.WriteTimeout, config.ReadTimeout+time.Minute)
+	}
+	handler := upload.Handler(s.uploads, stallTimeout, config.ReadTimeout, s.telemetry.uploaded)
+	if s.server, err = connections.ServeGRPC(ctx, host, s.set, &config, handler); err != nil {
+		return errors.Join(fmt.Errorf("cannot serve uploads: %w", err), s.Shutdown(ctx))
+	}
+	return nil
 }

@@ -92,7 +92,7 @@ func codeOf(file *elffile.File) (code []index.Area, segments []index.Segment) {
 
 // addDebugInfo adds what DWARF says. A section that is malformed is as one that is missing.
 func addDebugInfo(file *elffile.File, builder *index.Builder, memory *meter.Meter) (debuginfo.Stats, error) {
-	sections := debuginfo.Sections{Order: file.Order}
+	sections, size := debuginfo.Sections{Order: file.Order}, int64(0)
 	for name, target := range map[string]*[]byte{
 		"info": &sections.Info, "abbrev": &sections.Abbrev, "line": &sections.Line, "str": &sections.Str, "line_str": &sections.LineStr,
 		"str_offsets": &sections.StrOffsets, "addr": &sections.Addr, "ranges": &sections.Ranges, "rnglists": &sections.RngLists,
@@ -102,17 +102,12 @@ func addDebugInfo(file *elffile.File, builder *index.Builder, memory *meter.Mete
 			return debuginfo.Stats{}, err
 		}
 		*target = data
+		size += int64(len(data))
 	}
 	if len(sections.Info) == 0 {
 		return debuginfo.Stats{}, nil
 	}
 	stats, err := debuginfo.Read(sections, builder, memory)
-	// The sections are garbage now.
-	for _, s := range [][]byte{
-		sections.Info, sections.Abbrev, sections.Line, sections.Str, sections.LineStr, sections.StrOffsets, sections.Addr, sections.Ranges,
-		sections.RngLists,
-	} {
-		_ = memory.Use(-int64(len(s)))
-	}
+	_ = memory.Use(-size) // The sections are garbage now.
 	return stats, err
 }
