@@ -45,10 +45,9 @@ type targetDiscovery struct {
 	counts  atomic.Pointer[counts]
 
 	// mu also orders the calls of the subscribers.
-	mu             sync.Mutex
-	subscribers    map[int]func([]*discovery.Target)
-	nextSubscriber int
-	targets        []*discovery.Target
+	mu          sync.Mutex
+	subscribers map[*func([]*discovery.Target)]struct{}
+	targets     []*discovery.Target
 	// passed are the targets by key.
 	passed map[string]*discovery.Target
 
@@ -87,7 +86,7 @@ func newTargetDiscovery(cfg *Config, set component.TelemetrySettings) (*targetDi
 	}
 	d := &targetDiscovery{
 		cfg: cfg, set: set, telemetry: telemetry, rules: rules,
-		changed: make(chan struct{}, 1), subscribers: map[int]func([]*discovery.Target){},
+		changed: make(chan struct{}, 1), subscribers: map[*func([]*discovery.Target)]struct{}{},
 	}
 	d.counts.Store(&counts{})
 	mechanisms, err := cfg.mechanisms()
@@ -148,14 +147,12 @@ func (d *targetDiscovery) Shutdown(ctx context.Context) error {
 func (d *targetDiscovery) Subscribe(update func([]*discovery.Target)) (cancel func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	id := d.nextSubscriber
-	d.nextSubscriber++
-	d.subscribers[id] = update
+	d.subscribers[&update] = struct{}{}
 	update(d.targets)
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		delete(d.subscribers, id)
+		delete(d.subscribers, &update)
 	}
 }
 
@@ -205,8 +202,8 @@ func (d *targetDiscovery) update() {
 	for _, key := range slices.Sorted(maps.Keys(passed)) {
 		d.targets = append(d.targets, passed[key])
 	}
-	for _, update := range d.subscribers {
-		update(d.targets)
+	for update := range d.subscribers {
+		(*update)(d.targets)
 	}
 }
 
