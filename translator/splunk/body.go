@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -83,15 +84,8 @@ func (t *decoding) isPprof() (bool, *refusal) {
 // beginsLikeGzip reports whether the body is base64 that begins with the magic number of gzip, and contains only base64:
 // a text has parentheses or colons.
 func beginsLikeGzip(body []byte) bool {
-	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("H4sI")) {
-		return false
-	}
-	for _, c := range body {
-		if digits[c] == 0 {
-			return false
-		}
-	}
-	return true
+	const alphabets = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_" + ignored
+	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("H4sI")) && len(bytes.Trim(body, alphabets)) == 0
 }
 
 // mayBePlain reports whether the body can be an uncompressed pprof: it is of type bytes, and contains a byte that no text
@@ -166,44 +160,29 @@ func decodedLen(src []byte, limit int) int {
 		return size
 	}
 	ignorable := 0
-	for _, c := range src {
-		if digits[c] == ignored {
-			ignorable++
-		}
+	for _, c := range []byte(ignored) {
+		ignorable += bytes.Count(src, []byte{c})
 	}
 	return base64.RawStdEncoding.DecodedLen(len(src) - ignorable)
 }
+
+// ignored are the characters that are ignored in base64: white space and padding.
+const ignored = " \t\r\n="
 
 // appendBase64 decodes the standard and the URL alphabet, with or without padding, and with white space anywhere.
 func appendBase64(dst, src []byte) ([]byte, error) {
 	if dst, err := base64.StdEncoding.AppendDecode(dst, src); err == nil {
 		return dst, nil
 	}
-	plain := make([]byte, 0, len(src))
-	for i, c := range src {
-		switch digits[c] {
-		case 0:
-			return dst, base64.CorruptInputError(i)
-		case ignored:
-		default:
-			plain = append(plain, digits[c])
+	return base64.RawStdEncoding.AppendDecode(dst, bytes.Map(func(c rune) rune {
+		switch {
+		case c == '-':
+			return '+'
+		case c == '_':
+			return '/'
+		case strings.ContainsRune(ignored, c):
+			return -1
 		}
-	}
-	return base64.RawStdEncoding.AppendDecode(dst, plain)
+		return c
+	}, src))
 }
-
-// ignored marks characters that are ignored in base64: white space and padding.
-const ignored = ' '
-
-// digits maps each character of both alphabets to the standard one, and all other bytes to 0.
-var digits = func() (table [256]byte) {
-	const standard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-	for i := range len(standard) {
-		table[standard[i]] = standard[i]
-	}
-	table['-'], table['_'] = '+', '/'
-	for _, c := range []byte(" \t\r\n=") {
-		table[c] = ignored
-	}
-	return table
-}()
