@@ -14,11 +14,11 @@ import (
 
 // write writes the frames of all locations to the dictionary.
 func (m *message) write() {
-	var flags [numFlags]flag
-	for i := range flags {
-		flags[i].key = m.names.number([]byte(flagKeys[i]))
+	for _, key := range flagKeys {
+		m.names.number([]byte(key))
 	}
 	functions := m.names.write(m.dictionary)
+	var flags [numFlags]int32 // the indices of their attributes, or 0 until they are needed
 	for _, mapping := range m.mappings {
 		var has [numFlags]bool
 		for _, u := range mapping.locations {
@@ -31,7 +31,10 @@ func (m *message) write() {
 		for i, set := range has {
 			if set {
 				m.removeAttribute(list, flagKeys[i])
-				list.Append(flags[i].write(m))
+				if flags[i] == 0 {
+					flags[i] = m.trueAttribute(flagKeys[i])
+				}
+				list.Append(flags[i])
 			}
 		}
 	}
@@ -77,26 +80,18 @@ func addFlags(has *[numFlags]bool, frames []index.Frame) {
 	}
 }
 
-// flag is an attribute whose value is true. Its key is the number of a text; its index is 0 until it is known.
-type flag struct{ key, index int32 }
-
-// write returns the index of the attribute.
-func (f *flag) write(m *message) int32 {
-	if f.index > 0 {
-		return f.index
-	}
-	key, attributes := m.names.texts[f.key].write(m.dictionary), m.dictionary.AttributeTable()
+// trueAttribute returns the index of the attribute of a flag. Its key is one of the texts that were written.
+func (m *message) trueAttribute(flag string) int32 {
+	key, attributes := m.names.texts[m.names.numbers[flag]].write(m.dictionary), m.dictionary.AttributeTable()
 	for i, a := range attributes.All() {
 		if i > 0 && a.KeyStrindex() == key && a.UnitStrindex() == 0 && a.Value().Type() == pcommon.ValueTypeBool && a.Value().Bool() {
-			f.index = int32(i)
-			return f.index
+			return int32(i)
 		}
 	}
-	f.index = int32(attributes.Len())
 	added := attributes.AppendEmpty()
 	added.SetKeyStrindex(key)
 	added.Value().SetBool(true)
-	return f.index
+	return int32(attributes.Len() - 1)
 }
 
 func (m *message) removeAttribute(list pcommon.Int32Slice, key string) {

@@ -123,32 +123,23 @@ func readEntry(entry []byte) (key, value uint64, content []byte, err error) {
 // eachField calls f for each field of a message, with its bytes or its varint.
 func eachField(message []byte, f func(number protowire.Number, bytes []byte, varint uint64) error) error {
 	for len(message) > 0 {
-		number, wireType, n := protowire.ConsumeTag(message)
+		number, wireType, n := protowire.ConsumeField(message)
 		if n < 0 {
-			return malformedLabels(n)
+			return malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
 		}
-		message = message[n:]
+		_, _, begin := protowire.ConsumeTag(message)
 		var bytes []byte
 		var varint uint64
 		switch wireType {
 		case protowire.BytesType:
-			bytes, n = protowire.ConsumeBytes(message)
+			bytes, _ = protowire.ConsumeBytes(message[begin:])
 		case protowire.VarintType:
-			varint, n = protowire.ConsumeVarint(message)
-		default:
-			n = protowire.ConsumeFieldValue(number, wireType, message)
+			varint, _ = protowire.ConsumeVarint(message[begin:])
 		}
-		if n < 0 {
-			return malformedLabels(n)
-		}
-		message = message[n:]
 		if err := f(number, bytes, varint); err != nil {
 			return err
 		}
+		message = message[n:]
 	}
 	return nil
-}
-
-func malformedLabels(n int) error {
-	return malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
 }

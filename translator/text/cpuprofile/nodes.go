@@ -24,19 +24,11 @@ type node struct {
 	hasID           bool
 	hasParentID     bool
 	isRoot          bool
-	state           state
+	// visit is the number of the node from which the search for cycles came here first, plus one.
+	visit int32
 }
 
 const noNode = -1
-
-// state is how far the search for cycles has come.
-type state int8
-
-const (
-	notVisited state = iota
-	onPath
-	visited
-)
 
 // readNodes reads the nodes and sorts them by id.
 func (r *reader) readNodes(from profilebuilder.Place) {
@@ -147,16 +139,13 @@ func (r *reader) setParent(child, parent int32) {
 // checkCycles sets an error if a node is its own ancestor.
 func (r *reader) checkCycles() {
 	for i := range r.nodes {
-		at := int32(i)
-		for at != noNode && r.nodes[at].state == notVisited {
-			r.nodes[at].state = onPath
+		at, visit := int32(i), int32(i+1)
+		for at != noNode && r.nodes[at].visit == 0 {
+			r.nodes[at].visit = visit
 			at = r.nodes[at].parent
 		}
-		if at != noNode && r.nodes[at].state == onPath {
+		if at != noNode && r.nodes[at].visit == visit {
 			r.Failf("node %d is its own ancestor", r.nodes[at].id)
-		}
-		for at = int32(i); at != noNode && r.nodes[at].state == onPath; at = r.nodes[at].parent {
-			r.nodes[at].state = visited
 		}
 	}
 }
