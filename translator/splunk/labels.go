@@ -10,6 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // labelRole is the meaning of a label key.
@@ -80,14 +81,14 @@ func (t *decoding) findRole(key string) labelRole {
 		return rolePeriod
 	case labelEventName:
 		return roleEventName
-	case labelThreadState:
+	case semconv.ThreadState:
 		if t.hasJVMStates() {
 			return roleState
 		}
 		return roleThread
-	case labelThreadID, labelThreadOSID, labelThreadName:
+	case semconv.ThreadID, semconv.ThreadOSID, semconv.ThreadName:
 		return roleThread
-	case labelTruncated:
+	case semconv.StackTruncated:
 		return roleTruncated
 	default:
 		return roleAttribute

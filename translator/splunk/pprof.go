@@ -8,13 +8,12 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // decodePprof translates the pprof in t.inflated. If it is refused, it counts nowhere.

@@ -6,13 +6,12 @@ package splunk
 import (
 	"unicode/utf8"
 
-	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // valueType is a sample type or period type: strings of the dictionary.

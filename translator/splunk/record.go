@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // isProfilingScope reports whether all records of a scope are profiling records: by its name, or by the source type of
@@ -100,7 +101,7 @@ func readRecord(log plog.LogRecord, t *decoding) record {
 			if n, ok := numberOf(value); ok && !r.hasAllocated {
 				r.allocated, r.hasAllocated = n, true
 			}
-		case labelTruncated:
+		case semconv.StackTruncated:
 			r.truncated = isTrue(attributevalue.Text(value))
 		}
 	}
@@ -130,7 +131,7 @@ func (r *record) representedByText(key string, value pcommon.Value) bool {
 	case attributeAllocated, attributeOldAllocated:
 		_, number := numberOf(value)
 		return number
-	case attributeDataType, attributeSource, labelTruncated:
+	case attributeDataType, attributeSource, semconv.StackTruncated:
 		return true
 	default:
 		return r.represented(key, value)

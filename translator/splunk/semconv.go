@@ -28,11 +28,6 @@ const (
 	labelEventTime   = "source.event.time"
 	labelTraceID     = "trace_id"
 	labelSpanID      = "span_id"
-	labelThreadID    = "thread.id"
-	labelThreadOSID  = "thread.os.id"
-	labelThreadName  = "thread.name"
-	labelThreadState = "thread.state"
-	labelTruncated   = "thread.stack.truncated"
 
 	// allocationEvents is the prefix of the JDK's allocation events.
 	allocationEvents = "jdk.ObjectAllocation"

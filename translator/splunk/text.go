@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
 // groupKey identifies the text records of a scope that become one profile.
@@ -126,19 +127,19 @@ func (t *decoding) addText(g *textGroup) {
 func (t *decoding) addTextThread() {
 	x := &t.text
 	if x.threadID != 0 && x.threadID != -1 {
-		t.attributes = append(t.attributes, t.dict.IntAttribute(t.textKey(labelThreadID), 0, x.threadID))
+		t.attributes = append(t.attributes, t.dict.IntAttribute(t.textKey(semconv.ThreadID), 0, x.threadID))
 	}
 	if x.osThreadID != 0 {
-		t.attributes = append(t.attributes, t.dict.IntAttribute(t.textKey(labelThreadOSID), 0, x.osThreadID))
+		t.attributes = append(t.attributes, t.dict.IntAttribute(t.textKey(semconv.ThreadOSID), 0, x.osThreadID))
 	}
 	if len(x.threadName) > 0 {
-		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadName), x.threadName))
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(semconv.ThreadName), x.threadName))
 	}
 	if isJVMState := t.hasJVMStates() && t.addJVMState(x.threadState); len(x.threadState) > 0 && !isJVMState {
-		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadState), x.threadState))
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(semconv.ThreadState), x.threadState))
 	}
 	if t.record.truncated {
-		t.attributes = append(t.attributes, t.dict.TrueAttribute(t.textKey(labelTruncated)))
+		t.attributes = append(t.attributes, t.dict.TrueAttribute(t.textKey(semconv.StackTruncated)))
 	}
 }
 
