@@ -193,18 +193,14 @@ type logHandler struct {
 	attrs  []slog.Attr
 }
 
-// Enabled implements [slog.Handler].
 func (*logHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-// WithGroup implements [slog.Handler].
 func (l *logHandler) WithGroup(string) slog.Handler { return l }
 
-// WithAttrs implements [slog.Handler].
 func (l *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &logHandler{health: l.health, attrs: append(slices.Clone(l.attrs), attrs...)}
 }
 
-// Handle implements [slog.Handler].
 func (l *logHandler) Handle(ctx context.Context, record slog.Record) error {
 	if l.health.owner.stopped.Load() { // a lookup that ended late
 		return nil

@@ -137,36 +137,24 @@ func (b *Builder) Node(function, parent uint32, call Place) uint32 {
 
 // Range says that the code from low to high belongs to a node. Of ranges within each other, the inner one holds; of equal ones the last.
 func (b *Builder) Range(layer Layer, low, high uint64, node uint32) {
-	area, ok := b.area(low)
-	if !ok || node == 0 || high <= low || !b.use(12) {
+	end := b.CodeEnd(low)
+	if end == 0 || node == 0 || high <= low || !b.use(12) {
 		return
 	}
-	high = min(high, area.High)
+	high = min(high, end)
 	b.layers[layer] = append(b.layers[layer], span{uint32(low - b.base), uint32(high - b.base), node})
 }
 
-// IsCode reports whether an address is within the code.
-func (b *Builder) IsCode(address uint64) bool {
-	_, ok := b.area(address)
-	return ok
-}
-
-// area returns the area of code with an address.
-func (b *Builder) area(address uint64) (Area, bool) {
+// CodeEnd returns the end of the area of code with an address, or 0 if it is not within the code.
+func (b *Builder) CodeEnd(address uint64) uint64 {
 	i, found := slices.BinarySearchFunc(b.code, address, func(a Area, address uint64) int { return cmp.Compare(a.Low, address) })
 	if !found {
 		i--
 	}
 	if i < 0 || address >= b.code[i].High {
-		return Area{}, false
+		return 0
 	}
-	return b.code[i], true
-}
-
-// AreaEnd returns the end of the code around an address.
-func (b *Builder) AreaEnd(address uint64) uint64 {
-	area, _ := b.area(address)
-	return area.High
+	return b.code[i].High
 }
 
 // HasRanges reports whether there is any range in a layer.

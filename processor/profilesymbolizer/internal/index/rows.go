@@ -32,7 +32,7 @@ func (b *Builder) Sequence() Sequence {
 // Row adds a row. Of several with one address the last one holds.
 func (s *Sequence) Row(address uint64, place Place) {
 	b := s.b
-	if s.skipped || len(b.rows) == s.begin && !b.IsCode(address) {
+	if s.skipped || len(b.rows) == s.begin && b.CodeEnd(address) == 0 {
 		s.skipped = true
 		return
 	}

@@ -31,7 +31,6 @@ type Debuginfod struct {
 	breaker breaker
 }
 
-// name returns the name of the source.
 func (*Debuginfod) name() string { return "debuginfod" }
 
 // find downloads the debug information, or else the executable: a stripped program of Go has all in there. Of debug information that is too

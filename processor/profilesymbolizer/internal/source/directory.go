@@ -17,7 +17,6 @@ import (
 // leads out of the directories, also not by a symbolic link.
 type Directories []string
 
-// name returns the name of the source.
 func (Directories) name() string { return "directories" }
 
 // find opens the files one after the other.

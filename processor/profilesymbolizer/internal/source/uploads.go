@@ -52,7 +52,6 @@ type Uploads struct {
 	running   sync.WaitGroup
 }
 
-// name returns the name of the source.
 func (*Uploads) name() string { return "uploads" }
 
 // find opens the file, and marks it as used.
@@ -213,7 +212,6 @@ type limitedFile struct {
 	written         int64
 }
 
-// Write writes to the file.
 func (f *limitedFile) Write(b []byte) (int, error) {
 	switch total := f.written + int64(len(b)); {
 	case f.announced >= 0 && total > f.announced:

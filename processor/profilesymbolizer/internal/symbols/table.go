@@ -62,7 +62,7 @@ func addTable(file *elffile.File, kind elf.SectionType, builder *index.Builder, 
 		return false, err
 	}
 	for i, s := range symbols {
-		end := builder.AreaEnd(s.address)
+		end := builder.CodeEnd(s.address)
 		if i+1 < len(symbols) {
 			end = min(end, symbols[i+1].address)
 		}
@@ -108,7 +108,7 @@ func readSymbols(file *elffile.File, table []byte, builder *index.Builder, memor
 			s.address, s.size, info = uint64(file.Order.Uint32(b[4:])), uint64(file.Order.Uint32(b[8:])), b[12]
 		}
 		s.rank = rank(elf.ST_BIND(info))
-		if kind := elf.ST_TYPE(info); kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || !builder.IsCode(s.address) {
+		if kind := elf.ST_TYPE(info); kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || builder.CodeEnd(s.address) == 0 {
 			continue
 		}
 		if err := memory.Use(symbolBytes); err != nil {

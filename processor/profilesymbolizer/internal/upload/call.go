@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/otelpprof/otelpprof/processor/profilesymbolizer/internal/source"
 )
 
@@ -151,7 +153,6 @@ type arriving struct {
 	end     time.Time
 }
 
-// Read reads from the body.
 func (a *arriving) Read(p []byte) (int, error) {
 	limit := time.Now().Add(a.stall)
 	if a.end.Before(limit) {
@@ -169,4 +170,71 @@ func (a *arriving) Read(p []byte) (int, error) {
 		err = fmt.Errorf("%w: %w", errIncomplete, err)
 	}
 	return n, err
+}
+
+var errMalformed = errors.New("the message is malformed")
+
+// field is one of a message in protobuf: a number, or text of a length.
+type field struct {
+	number  protowire.Number
+	value   uint64
+	content io.Reader
+}
+
+// eachField calls f with each field of a message while it arrives.
+func eachField(message io.Reader, f func(field) error) error {
+	r := bufio.NewReaderSize(message, 512)
+	for {
+		if _, err := r.Peek(1); err == io.EOF {
+			return nil
+		}
+		tag, err := binary.ReadUvarint(r)
+		if err != nil {
+			return fmt.Errorf("%w: cannot read a tag: %w", errMalformed, err)
+		}
+		one, length := field{number: protowire.Number(tag >> 3)}, uint64(0)
+		switch kind := protowire.Type(tag & 7); kind {
+		case protowire.VarintType:
+			one.value, err = binary.ReadUvarint(r)
+		case protowire.BytesType:
+			length, err = binary.ReadUvarint(r)
+		default:
+			err = fmt.Errorf("wire type %d is not expected", kind)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: cannot read field %d: %w", errMalformed, one.number, err)
+		}
+		content := &io.LimitedReader{R: r, N: int64(length)} // What is too large is negative, and so empty.
+		one.content = content
+		if err := f(one); err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, content); err != nil {
+			return err
+		}
+		if content.N != 0 {
+			return fmt.Errorf("%w: field %d ends %d bytes early", errMalformed, one.number, content.N)
+		}
+	}
+}
+
+// maxText is the longest text of a field that is read.
+const maxText = 1 << 10
+
+// text reads a field.
+func (f field) text(into *string) error {
+	b, err := io.ReadAll(io.LimitReader(f.content, maxText+1))
+	if len(b) > maxText {
+		return fmt.Errorf("%w: field %d has more than %d bytes", errMalformed, f.number, maxText)
+	}
+	*into = string(b)
+	return err
+}
+
+func appendText(message []byte, number protowire.Number, text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(message, number, protowire.BytesType), text)
+}
+
+func appendNumber(message []byte, number protowire.Number, value uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(message, number, protowire.VarintType), value)
 }
