@@ -120,9 +120,12 @@ func (a *access) check(ctx context.Context) {
 	a.report(err)
 }
 
-// kindOf returns what distinguishes errors for report: the text of an error. All errors of connections are of one kind, because
+// kindOf returns what distinguishes results for report: the text of an error. All errors of connections are of one kind, because
 // their texts have a different port each time.
 func kindOf(err error) string {
+	if err == nil {
+		return outcomeAllowed
+	}
 	var connection *net.OpError
 	if errors.As(err, &connection) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
 		return "no connection"
@@ -132,10 +135,7 @@ func kindOf(err error) string {
 
 // report logs a result and reports it as the component status, if its kind differs from that of the last check.
 func (a *access) report(err error) {
-	now := "allowed"
-	if err != nil {
-		now = kindOf(err)
-	}
+	now := kindOf(err)
 	if now == a.last {
 		return
 	}

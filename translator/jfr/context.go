@@ -100,7 +100,7 @@ func (t *decoding) addAttribute(key string, value []byte) {
 		return
 	}
 	index := t.dict.String(key)
-	if t.hasKey(index) {
+	if slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.AttributeAt(a).Key == index }) {
 		return
 	}
 	before := t.dict.NumAttributes()
@@ -114,11 +114,6 @@ func (t *decoding) addAttribute(key string, value []byte) {
 
 // longText is the length in bytes above which each lookup of a text counts towards the limit of text.
 const longText = 256
-
-// hasKey reports whether the sample has an attribute with this key.
-func (t *decoding) hasKey(key int32) bool {
-	return slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.AttributeAt(a).Key == key })
-}
 
 // ownNames are the names of the attributes that the decoder sets itself, and of the labels that a link can replace.
 var ownNames = []string{

@@ -74,8 +74,12 @@ func (r *chunkReader) readPools(pos int) {
 		}
 		end, pos = pos, pos+int(distance)
 	}
-	for i := range r.pools {
-		sortConstants(r.pools[i].constants)
+	// Most are sorted. The last part of the pools comes first, and the JDK can repeat a constant in it.
+	byID := func(a, b constant) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.pos, b.pos)) }
+	for _, p := range r.pools {
+		if !slices.IsSortedFunc(p.constants, byID) {
+			slices.SortFunc(p.constants, byID)
+		}
 	}
 }
 
@@ -111,14 +115,6 @@ func (r *chunkReader) readConstants() {
 		} else {
 			r.read(class, &r.values, 0)
 		}
-	}
-}
-
-// sortConstants sorts by id. Most are sorted. The last part of the pools comes first, and the JDK can repeat a constant in it.
-func sortConstants(constants []constant) {
-	byID := func(a, b constant) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.pos, b.pos)) }
-	if !slices.IsSortedFunc(constants, byID) {
-		slices.SortFunc(constants, byID)
 	}
 }
 

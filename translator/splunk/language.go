@@ -51,18 +51,13 @@ func (t *decoding) frameType(native bool) int32 {
 	return *known - 1
 }
 
-// isNative reports whether a frame is native code.
+// isNative reports whether a frame is native code, the function of which .NET cannot resolve.
 func isNative(function, file []byte) bool {
-	return isNativeFunction(function) || string(file) == nativeMethod
+	return string(file) == nativeMethod || string(bytes.TrimSuffix(function, []byte("(unknown)"))) == "Unknown_Native_Function"
 }
 
 // nativeMethod is what Java agents write instead of the file of a native method.
 const nativeMethod = "Native Method"
-
-// isNativeFunction reports whether .NET could not resolve the function.
-func isNativeFunction(name []byte) bool {
-	return string(bytes.TrimSuffix(name, []byte("(unknown)"))) == "Unknown_Native_Function"
-}
 
 // isNoFile reports whether a file name is a placeholder for an unknown file.
 func isNoFile(name []byte) bool {

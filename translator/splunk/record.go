@@ -45,20 +45,16 @@ func RemoveProfiling(logs plog.Logs) (removed int) {
 		before, ofProfiling := removed, isProfilingResource(resource)
 		scopes := resource.ScopeLogs()
 		scopes.RemoveIf(func(scope plog.ScopeLogs) bool {
-			n := removeFromScope(ofProfiling, scope)
+			records, whole := scope.LogRecords(), isProfilingScope(ofProfiling, scope.Scope())
+			n := records.Len()
+			records.RemoveIf(func(record plog.LogRecord) bool { return whole || isProfilingRecord(record) })
+			n -= records.Len()
 			removed += n
-			return n > 0 && scope.LogRecords().Len() == 0
+			return n > 0 && records.Len() == 0
 		})
 		return removed > before && scopes.Len() == 0
 	})
 	return removed
-}
-
-func removeFromScope(ofProfiling bool, scope plog.ScopeLogs) (removed int) {
-	records, before := scope.LogRecords(), scope.LogRecords().Len()
-	whole := isProfilingScope(ofProfiling, scope.Scope())
-	records.RemoveIf(func(record plog.LogRecord) bool { return whole || isProfilingRecord(record) })
-	return before - records.Len()
 }
 
 // record is a profiling record and the attributes of it that have a meaning.

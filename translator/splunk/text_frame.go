@@ -69,7 +69,8 @@ func parseFrame(line []byte, g grammar) (frame, bool) {
 	}
 	function, position := line[:open], line[open+1:len(line)-1]
 	if g == grammarJava {
-		function, position = withoutModule(function), withoutFileModule(position)
+		function = withoutModule(function)
+		position = position[bytes.IndexByte(position, '/')+1:] // It can have the module, too: java.base@17.0.15/Thread.java:840.
 	}
 	f := parsePosition(position)
 	f.function = function
@@ -120,11 +121,6 @@ func withoutModule(function []byte) []byte {
 		}
 	}
 	return function
-}
-
-// withoutFileModule removes the module from a file: java.base@17.0.15/Thread.java:840.
-func withoutFileModule(position []byte) []byte {
-	return position[bytes.IndexByte(position, '/')+1:]
 }
 
 // parsePosition parses file, line and column. An unknown line or column is 0 or negative.

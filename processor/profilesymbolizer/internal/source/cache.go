@@ -48,8 +48,7 @@ func (c *cache) load(b Binary) (*Handle, error) {
 		}
 		return nil, err
 	}
-	now := time.Now()
-	_ = os.Chtimes(name, now, now) // It may be read-only.
+	_ = os.Chtimes(name, time.Time{}, time.Now()) // It may be read-only.
 	return handle, nil
 }
 
@@ -62,9 +61,8 @@ func (c *cache) create() (*os.File, error) {
 	return os.CreateTemp(directory, "new-*")
 }
 
-// store gives a file that create opened its name.
-func (c *cache) store(b Binary, file *os.File) error {
-	name := c.path(b)
+// rename gives a file its name, in a directory that may not exist yet.
+func rename(file *os.File, name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}

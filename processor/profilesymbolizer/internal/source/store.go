@@ -152,7 +152,7 @@ func (s *Store) keep(e *entry, file *os.File) error {
 	if s.entries[e.binary.identity()] != e {
 		return errForgotten
 	}
-	return s.cache.store(e.binary, file)
+	return rename(file, s.cache.path(e.binary))
 }
 
 // add adds an entry, and queues it. It replaces an expired one, whose index serves meanwhile. If the queue is full, a later call does it:

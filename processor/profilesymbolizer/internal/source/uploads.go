@@ -59,8 +59,7 @@ func (u *Uploads) find(ctx context.Context, b Binary, use func(*os.File, ...elff
 	if b.Kind == Go {
 		return ErrNotFound
 	}
-	now := time.Now()
-	_ = os.Chtimes(u.path(b.ID), now, now)
+	_ = os.Chtimes(u.path(b.ID), time.Time{}, time.Now())
 	return Directories{u.Directory}.find(ctx, Binary{Kind: b.Kind, ID: b.ID}, use)
 }
 
@@ -193,11 +192,7 @@ func (u *Uploads) store(id string, file *os.File, size int64, memory *meter.Mete
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrFile, err)
 	}
-	name := u.path(id)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), name); err != nil {
+	if err := rename(file, u.path(id)); err != nil {
 		return err
 	}
 	evict(u.Directory, uploadSuffix, u.MaxBytes)
