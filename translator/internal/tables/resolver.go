@@ -91,11 +91,6 @@ func (r *resolver) checkLines(p *pprofwire.Profile) error {
 // entry.
 const tableBytes = 40
 
-// resolverBytes returns an upper bound for the memory that a resolver needs for p.
-func resolverBytes(p *pprofwire.Profile) int64 {
-	return tableBytes*int64(len(p.Functions)+len(p.Mappings)+len(p.Locations)) + int64(len(p.Locations))
-}
-
 // kept returns the capacity of the tables in bytes.
 func (r *resolver) kept() int64 {
 	return r.functions.kept() + r.mappings.kept() + r.locations.kept() + int64(cap(r.reached))

@@ -112,7 +112,7 @@ func (t *Tables) AddStacks(first, end int) []int32 {
 
 // Bytes returns the most memory that the tables use for wire, without wire itself and the dictionary.
 func Bytes(wire *pprofwire.Profile) int64 {
-	return resolverBytes(wire) + 12*int64(wire.NumStrings()) + 4*int64(len(wire.Functions)+len(wire.Locations)) + 5*int64(len(wire.Mappings))
+	return 12*int64(wire.NumStrings()) + (tableBytes+4)*int64(len(wire.Functions)) + (tableBytes+5)*int64(len(wire.Mappings)+len(wire.Locations))
 }
 
 // Kept returns the memory that the next payload reuses, in bytes.

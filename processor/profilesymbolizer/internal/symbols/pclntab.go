@@ -38,6 +38,19 @@ type pclntab struct {
 	// text is the address to which those of functions are relative, inline where the inlined calls are.
 	text   uint64
 	inline []byte
+
+	builder *index.Builder
+	memory  *meter.Meter
+	// paths are those of files that are in the index already.
+	paths map[uint32]uint32
+
+	// What belongs to the function that is read. The memory is used again for the next.
+	lineSteps, fileSteps, callSteps []step
+	entry                           uint64
+	unit                            uint32
+	tree                            []byte
+	root                            uint32
+	nodes                           map[int32]uint32
 }
 
 // addPclntab adds the functions of a Go program. A file without a table adds none.
@@ -51,15 +64,14 @@ func addPclntab(file *elffile.File, builder *index.Builder, memory *meter.Meter)
 	if err != nil {
 		return err
 	}
-	t := &pclntab{data: data, order: file.Order}
+	t := &pclntab{data: data, order: file.Order, builder: builder, memory: memory, paths: map[uint32]uint32{}}
 	if err := t.readHeader(); err != nil {
 		return err
 	}
 	if err := t.locate(file, s.Addr); err != nil {
 		return err
 	}
-	r := pclntabReader{pclntab: t, builder: builder, memory: memory, paths: map[uint32]uint32{}}
-	err = r.readFunctions()
+	err = t.readFunctions()
 	_ = memory.Use(-int64(len(t.data)) - int64(len(t.inline)))
 	return err
 }
