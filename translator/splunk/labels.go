@@ -4,7 +4,6 @@
 package splunk
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -259,25 +258,6 @@ func (t *decoding) period(l *pprofwire.Label, n int64) int64 {
 		}
 	}
 	return t.millis(n)
-}
-
-// inNanos converts a time to nanoseconds. It returns 0 if the unit is not one of time, or the result overflows.
-func inNanos(n int64, unit []byte) int64 {
-	nanos := int64(0)
-	switch string(unit) {
-	case "nanoseconds", "ns":
-		nanos = 1
-	case "microseconds", "us":
-		nanos = 1000
-	case "milliseconds", "ms":
-		nanos = nanosPerMilli
-	case "seconds", "s":
-		nanos = 1000 * nanosPerMilli
-	}
-	if nanos == 0 || n <= 0 || n > math.MaxInt64/nanos {
-		return 0
-	}
-	return n * nanos
 }
 
 // nanos returns the time of a label in nanoseconds, or 0 if it is missing or invalid.

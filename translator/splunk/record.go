@@ -197,4 +197,23 @@ func (t *decoding) millis(n int64) int64 {
 	return n * nanosPerMilli
 }
 
+// inNanos converts a time to nanoseconds. It returns 0 if the unit is not one of time, or the result overflows.
+func inNanos(n int64, unit []byte) int64 {
+	nanos := int64(0)
+	switch string(unit) {
+	case "nanoseconds", "ns":
+		nanos = 1
+	case "microseconds", "us":
+		nanos = 1000
+	case "milliseconds", "ms":
+		nanos = nanosPerMilli
+	case "seconds", "s":
+		nanos = 1000 * nanosPerMilli
+	}
+	if nanos == 0 || n <= 0 || n > math.MaxInt64/nanos {
+		return 0
+	}
+	return n * nanos
+}
+
 func isTrue(text string) bool { return text == "true" || text == "True" }
