@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -182,6 +183,8 @@ func appendBase64(dst, src []byte) ([]byte, error) {
 			return '/'
 		case strings.ContainsRune(ignored, c):
 			return -1
+		case c >= utf8.RuneSelf:
+			return '!' // It is no character of base64 either. U+FFFD would have more bytes than src.
 		}
 		return c
 	}, src))

@@ -4,6 +4,7 @@
 package splunk
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -121,4 +123,15 @@ func TestRefusedBodies(t *testing.T) {
 			assert.Len(t, profilesOf(pd), 2)
 		})
 	}
+}
+
+// TestBase64OfInvalidBytes: a body of bytes that are no text needs no more memory than another one.
+func TestBase64OfInvalidBytes(t *testing.T) {
+	const size = 1 << 20
+	body := bytes.Repeat([]byte{0xff}, size)
+	allocated := memorytest.Allocated(func() {
+		_, err := appendBase64(make([]byte, 0, size), body)
+		assert.Error(t, err)
+	})
+	assert.Less(t, allocated, int64(3*size))
 }
