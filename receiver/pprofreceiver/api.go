@@ -60,9 +60,8 @@ func (s *server) newAPIs() []*api {
 
 // failure describes a refused request for its answer.
 type failure struct {
-	answer
-	class refusalClass
-	text  string
+	refusalClass
+	text string
 }
 
 // succeedEmpty answers 204.

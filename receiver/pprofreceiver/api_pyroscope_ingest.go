@@ -137,7 +137,7 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 // failIngest writes an error in Pyroscope's format: a code and a text. The status for profiles that cannot be parsed is
 // 422.
 func failIngest(w http.ResponseWriter, _ *http.Request, f failure) {
-	if f.class == malformed {
+	if f.refusalClass == malformed {
 		f.status = http.StatusUnprocessableEntity
 	}
 	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})

@@ -143,7 +143,7 @@ func failCall(w http.ResponseWriter, r *http.Request, f failure) {
 		failGRPC(w, f)
 		return
 	}
-	if f.class == unknownFormat {
+	if f.refusalClass == unknownFormat {
 		w.Header().Set("Accept-Post", typeProto+", "+typeJSON+", "+typeGRPC)
 	}
 	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})

@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func TestClassify(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
-				got := answers[classOf(err)]
+				got := classOf(err)
 				assert.Equal(t, []any{c.status, c.reason, c.code, c.retryable}, []any{got.status, got.reason, got.code.name, got.retryable})
 				assert.False(t, c.retryable && isAboutContent(err), "a file is read again after a retryable error")
 			}
@@ -78,11 +79,17 @@ func apiNames() []string {
 	return names
 }
 
+// answers has the classes of errors of requests.
+var answers = []refusalClass{
+	internalError, malformed, notPprof, unknownEncoding, unknownFormat, tooLarge, badQuery, wrongMethod, unknownPath,
+	notAllowed, tooSlow, aborted, busy, tenantBusy, outOfMemory, consumerUnavailable, consumerRejected,
+}
+
 // TestAnswersAreComplete compares the answers with the reasons in metadata.yaml.
 func TestAnswersAreComplete(t *testing.T) {
 	var reasons, kinds []string
-	for class, answer := range answers {
-		assert.GreaterOrEqual(t, answer.status, 400, "class %d", class)
+	for _, answer := range answers {
+		assert.GreaterOrEqual(t, answer.status, 400, answer.reason)
 		comeAgain := answer.status == http.StatusServiceUnavailable || answer.status == http.StatusTooManyRequests
 		assert.Equal(t, comeAgain, answer.retryable, answer.reason)
 		reasons = append(reasons, answer.reason)
@@ -90,6 +97,9 @@ func TestAnswersAreComplete(t *testing.T) {
 	for _, repair := range repairKinds {
 		kinds = append(kinds, repair.kind)
 	}
+	code, err := os.ReadFile("refusal.go")
+	require.NoError(t, err)
+	assert.Len(t, answers, bytes.Count(code, []byte("= refusalClass{status:")), "answers has all classes")
 	text, err := os.ReadFile("metadata.yaml")
 	require.NoError(t, err)
 	var promised struct {
@@ -101,12 +111,12 @@ func TestAnswersAreComplete(t *testing.T) {
 	assert.ElementsMatch(t, promised.Attributes["reason"].Enum, reasons)
 	assert.ElementsMatch(t, promised.Attributes["kind"].Enum, kinds)
 	assert.ElementsMatch(t, promised.Attributes["api"].Enum, apiNames())
-	outcomes := []string{outcomeOK, outcomeBaseline, outcomeUnreachable, outcomeBadAnswer, outcomeProfilerBusy}
+	outcomes := []string{outcomeOK, outcomeBaseline}
 	for _, class := range []refusalClass{
 		tooLarge, malformed, notPprof, busy, outOfMemory, consumerUnavailable, consumerRejected, aborted,
-		internalError,
+		internalError, unreachable, badAnswer, profilerBusy,
 	} {
-		outcomes = append(outcomes, answers[class].reason)
+		outcomes = append(outcomes, class.reason)
 	}
 	assert.ElementsMatch(t, promised.Attributes["outcome"].Enum, outcomes)
 }

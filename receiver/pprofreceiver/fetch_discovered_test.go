@@ -278,7 +278,7 @@ func TestDiscoveredManyFailures(t *testing.T) {
 	before := len(host.events)
 	assert.LessOrEqual(t, before, maxListedTargets+1)
 	for i := range 150 {
-		h.set(fmt.Sprintf("bad-%03d", i), failFetch(outcomeUnreachable, "away"))
+		h.set(fmt.Sprintf("bad-%03d", i), newRefusal(unreachable, "away"))
 	}
 	assert.Len(t, host.events, before+150)
 	assert.Equal(t, maxListedTargets, host.last().Attributes().Len())

@@ -40,7 +40,7 @@ func newHealth(host component.Host, log *zap.Logger) *health {
 
 // set sets the state of a target. It reports and logs only changes.
 func (h *health) set(target string, err error) {
-	if outcomeOf(err) == outcomeProfilerBusy {
+	if classOf(err) == profilerBusy {
 		// Another profiler is running. The next round tries again.
 		h.log.Debug("Skipped a CPU profile", zap.Error(err))
 		return
@@ -121,34 +121,16 @@ func (h *health) report(fails bool) {
 	componentstatus.ReportStatus(h.host, componentstatus.NewEvent(status, options...))
 }
 
-// The outcomes of a fetch, in addition to the reasons of [answers].
+// The outcomes of a fetch, in addition to the reasons of errors.
 const (
-	outcomeOK           = "ok"
-	outcomeBaseline     = "baseline"
-	outcomeUnreachable  = "unreachable"
-	outcomeBadAnswer    = "bad_answer"
-	outcomeProfilerBusy = "profiler_busy"
+	outcomeOK       = "ok"
+	outcomeBaseline = "baseline"
 )
-
-// fetchError is the error of a fetch, with its outcome.
-type fetchError struct {
-	outcome string
-	err     error
-}
-
-func failFetch(outcome, format string, args ...any) error {
-	return &fetchError{outcome: outcome, err: fmt.Errorf(format, args...)}
-}
-
-func (f *fetchError) Error() string { return f.err.Error() }
 
 // outcomeOf returns the outcome that an error stands for.
 func outcomeOf(err error) string {
 	if err == nil {
 		return outcomeOK
 	}
-	if own, ok := errors.AsType[*fetchError](err); ok {
-		return own.outcome
-	}
-	return answers[classOf(err)].reason
+	return classOf(err).reason
 }

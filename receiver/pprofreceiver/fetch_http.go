@@ -29,15 +29,15 @@ const (
 	maxType = 100
 )
 
-// get returns the answer of a URL, if it may be a profile. The memory keeps it. The error has an outcome, see [outcomeOf].
+// get returns the answer of a URL, if it may be a profile. The memory keeps it. The error has a class, see [classOf].
 func (s *scrape) get(ctx context.Context, target string, m *requestMemory) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
-		return nil, failFetch(outcomeUnreachable, "%w", err)
+		return nil, newRefusal(unreachable, "%w", err)
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
-		return nil, failFetch(outcomeUnreachable, "%w", httpclient.WithoutURL(err))
+		return nil, newRefusal(unreachable, "%w", httpclient.WithoutURL(err))
 	}
 	defer response.Body.Close()
 	limit := s.cfg.MaxResponseSize
@@ -46,13 +46,13 @@ func (s *scrape) get(ctx context.Context, target string, m *requestMemory) ([]by
 	case err != nil && classOf(err) != internalError:
 		return nil, err
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil, failFetch(outcomeUnreachable, "cannot read the answer: %w", err)
+		return nil, newRefusal(unreachable, "cannot read the answer: %w", err)
 	case int64(len(body)) > limit:
 		return nil, newRefusal(tooLarge, "the answer is larger than max_response_size, %d bytes", limit)
 	case response.StatusCode != http.StatusOK:
-		return nil, failFetch(outcomeBadAnswer, "status %d%s", response.StatusCode, quote(body))
+		return nil, newRefusal(badAnswer, "status %d%s", response.StatusCode, quote(body))
 	case len(body) == 0:
-		return nil, failFetch(outcomeBadAnswer, "the answer is empty")
+		return nil, newRefusal(badAnswer, "the answer is empty")
 	}
 	return body, checkContent(response.Header.Get("Content-Type"), body)
 }
@@ -66,7 +66,7 @@ func checkContent(contentType string, body []byte) error {
 	if !inflate.Plain(body) || !isPage(body) && !strings.HasPrefix(mediaType, "text/") {
 		return nil
 	}
-	return failFetch(outcomeBadAnswer, "it is %s, not a profile%s (a parameter debug makes Go answer with text)",
+	return newRefusal(badAnswer, "it is %s, not a profile%s (a parameter debug makes Go answer with text)",
 		printable.Line(mediaType, maxType), quote(body))
 }
 

@@ -131,7 +131,7 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker, answer
 		return "", err
 	}
 	body, err := s.get(asking, j.url.String(), m)
-	*answered = outcomeOf(err) != outcomeUnreachable
+	*answered = classOf(err) != unreachable
 	if end(); err != nil {
 		return "", err
 	}

@@ -91,7 +91,7 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 // measureCPU runs the CPU profiler for the configured duration, unless it is already running.
 func (s *self) measureCPU(ctx context.Context, profile *bytes.Buffer) error {
 	if err := pprof.StartCPUProfile(profile); err != nil {
-		return failFetch(outcomeProfilerBusy, "%w", err)
+		return newRefusal(profilerBusy, "%w", err)
 	}
 	defer pprof.StopCPUProfile()
 	select {

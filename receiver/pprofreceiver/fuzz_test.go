@@ -57,7 +57,7 @@ func fuzzAPI(f *testing.F, path string) {
 
 // inTable reports whether an answer has this status.
 func inTable(status int) bool {
-	for _, answer := range &answers {
+	for _, answer := range answers {
 		if answer.status == status {
 			return true
 		}

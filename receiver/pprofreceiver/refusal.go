@@ -16,36 +16,11 @@ import (
 	"github.com/otelpprof/otelpprof/translator/text"
 )
 
-// refusalClass is the class of an error, which determines the answer and the reason in the metrics.
-type refusalClass int
-
-// The classes, see [answers].
-const (
-	internalError refusalClass = iota
-	malformed
-	notPprof
-	unknownEncoding
-	unknownFormat
-	tooLarge
-	badQuery
-	wrongMethod
-	unknownPath
-	notAllowed
-	tooSlow
-	aborted
-	busy
-	tenantBusy
-	outOfMemory
-	consumerUnavailable
-	consumerRejected
-	numClasses
-)
-
-// answer is how errors of a class are answered and counted.
-type answer struct {
-	// status is that of HTTP.
+// refusalClass is a class of errors, and how they are answered and counted.
+type refusalClass struct {
+	// status is that of HTTP. It is 0 for errors of fetches, which nobody gets as an answer.
 	status int
-	// reason is the value of the attribute of receiver_pprof_refusals.
+	// reason is the value of the attribute of receiver_pprof_refusals, or the outcome of a fetch.
 	reason string
 	// code is the status in Connect and gRPC.
 	code statusCode
@@ -53,26 +28,30 @@ type answer struct {
 	retryable bool
 }
 
-// answers has the answer for each class. An API whose clients expect another status modifies a copy.
-var answers = [numClasses]answer{
-	internalError:       {status: http.StatusInternalServerError, reason: "internal", code: codeInternal},
-	malformed:           {status: http.StatusBadRequest, reason: "malformed", code: codeInvalidArgument},
-	notPprof:            {status: http.StatusUnsupportedMediaType, reason: "not_pprof", code: codeInvalidArgument},
-	unknownEncoding:     {status: http.StatusUnsupportedMediaType, reason: "unknown_encoding", code: codeUnimplemented},
-	unknownFormat:       {status: http.StatusUnsupportedMediaType, reason: "unknown_format", code: codeInvalidArgument},
-	tooLarge:            {status: http.StatusRequestEntityTooLarge, reason: "too_large", code: codeResourceExhausted},
-	badQuery:            {status: http.StatusBadRequest, reason: "bad_query", code: codeInvalidArgument},
-	wrongMethod:         {status: http.StatusMethodNotAllowed, reason: "wrong_method", code: codeUnimplemented},
-	unknownPath:         {status: http.StatusNotFound, reason: "unknown_path", code: codeUnimplemented},
-	notAllowed:          {status: http.StatusUnauthorized, reason: "not_allowed", code: codeUnauthenticated},
-	tooSlow:             {status: http.StatusRequestTimeout, reason: "too_slow", code: codeDeadlineExceeded},
-	aborted:             {status: http.StatusBadRequest, reason: "aborted", code: codeCanceled},
-	busy:                {status: http.StatusServiceUnavailable, reason: "busy", code: codeUnavailable, retryable: true},
-	tenantBusy:          {status: http.StatusTooManyRequests, reason: "tenant_busy", code: codeUnavailable, retryable: true},
-	outOfMemory:         {status: http.StatusServiceUnavailable, reason: "memory_budget", code: codeUnavailable, retryable: true},
-	consumerUnavailable: {status: http.StatusServiceUnavailable, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
-	consumerRejected:    {status: http.StatusBadRequest, reason: "consumer_rejected", code: codeInvalidArgument},
-}
+// The classes. An API whose clients expect another status modifies a copy.
+var (
+	internalError       = refusalClass{status: http.StatusInternalServerError, reason: "internal", code: codeInternal}
+	malformed           = refusalClass{status: http.StatusBadRequest, reason: "malformed", code: codeInvalidArgument}
+	notPprof            = refusalClass{status: http.StatusUnsupportedMediaType, reason: "not_pprof", code: codeInvalidArgument}
+	unknownEncoding     = refusalClass{status: http.StatusUnsupportedMediaType, reason: "unknown_encoding", code: codeUnimplemented}
+	unknownFormat       = refusalClass{status: http.StatusUnsupportedMediaType, reason: "unknown_format", code: codeInvalidArgument}
+	tooLarge            = refusalClass{status: http.StatusRequestEntityTooLarge, reason: "too_large", code: codeResourceExhausted}
+	badQuery            = refusalClass{status: http.StatusBadRequest, reason: "bad_query", code: codeInvalidArgument}
+	wrongMethod         = refusalClass{status: http.StatusMethodNotAllowed, reason: "wrong_method", code: codeUnimplemented}
+	unknownPath         = refusalClass{status: http.StatusNotFound, reason: "unknown_path", code: codeUnimplemented}
+	notAllowed          = refusalClass{status: http.StatusUnauthorized, reason: "not_allowed", code: codeUnauthenticated}
+	tooSlow             = refusalClass{status: http.StatusRequestTimeout, reason: "too_slow", code: codeDeadlineExceeded}
+	aborted             = refusalClass{status: http.StatusBadRequest, reason: "aborted", code: codeCanceled}
+	busy                = refusalClass{status: http.StatusServiceUnavailable, reason: "busy", code: codeUnavailable, retryable: true}
+	tenantBusy          = refusalClass{status: http.StatusTooManyRequests, reason: "tenant_busy", code: codeUnavailable, retryable: true}
+	outOfMemory         = refusalClass{status: http.StatusServiceUnavailable, reason: "memory_budget", code: codeUnavailable, retryable: true}
+	consumerUnavailable = refusalClass{status: http.StatusServiceUnavailable, reason: "consumer_unavailable", code: codeUnavailable, retryable: true}
+	consumerRejected    = refusalClass{status: http.StatusBadRequest, reason: "consumer_rejected", code: codeInvalidArgument}
+
+	unreachable  = refusalClass{reason: "unreachable"}
+	badAnswer    = refusalClass{reason: "bad_answer"}
+	profilerBusy = refusalClass{reason: "profiler_busy"}
+)
 
 // classified is an error with its class.
 type classified struct {

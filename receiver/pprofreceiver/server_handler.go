@@ -190,13 +190,13 @@ func (s *server) shutdownError(err error) error {
 // refuse counts the error of a request and answers with it.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err error) {
 	class := classOf(err)
-	f := failure{answer: answers[class], class: class, text: err.Error()}
+	f := failure{refusalClass: class, text: err.Error()}
 	one.metrics.refused(r.Context(), class)
-	s.set.Logger.Debug("Refused a request", zap.String("api", one.name), zap.String("reason", f.reason), zap.Error(err))
+	s.set.Logger.Debug("Refused a request", zap.String("api", one.name), zap.String("reason", class.reason), zap.Error(err))
 	if errors.Is(err, memory.ErrStalled) {
 		connections.CloseAfter(w, r)
 	}
-	if f.retryable {
+	if class.retryable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) { // Otherwise reading has ended.

@@ -45,33 +45,24 @@ var repairKinds = []struct {
 	{"invalid_time", func(r *pprof.Repairs) int { return r.InvalidTimes }},
 }
 
-// apiMetrics has the metrics for one value of the attribute api. Its attribute sets are created once.
+// apiMetrics has the metrics for one value of the attribute api. The attribute sets that each payload needs are created once.
 type apiMetrics struct {
 	builder  *metadata.TelemetryBuilder
 	name     attribute.KeyValue
 	api      metric.MeasurementOption
 	wire     metric.MeasurementOption
 	inflated metric.MeasurementOption
-	reasons  [len(answers)]metric.MeasurementOption
-	repairs  []metric.MeasurementOption
 }
 
 func newAPIMetrics(builder *metadata.TelemetryBuilder, name string) *apiMetrics {
 	api := attribute.String("api", name)
-	m := &apiMetrics{
+	return &apiMetrics{
 		builder:  builder,
 		name:     api,
 		api:      with(api),
 		wire:     with(api, attribute.String("form", "wire")),
 		inflated: with(api, attribute.String("form", "inflated")),
 	}
-	for class, answer := range &answers {
-		m.reasons[class] = with(api, attribute.String("reason", answer.reason))
-	}
-	for _, repair := range repairKinds {
-		m.repairs = append(m.repairs, with(api, attribute.String("kind", repair.kind)))
-	}
-	return m
 }
 
 func with(attributes ...attribute.KeyValue) metric.MeasurementOption {
@@ -91,9 +82,9 @@ func (m *apiMetrics) accepted(ctx context.Context, stats *pprof.DecodeStats) {
 	if stats.Samples == 0 {
 		m.builder.ReceiverPprofEmptyProfiles.Add(ctx, 1, m.api)
 	}
-	for i, repair := range repairKinds {
+	for _, repair := range repairKinds {
 		if count := repair.count(&stats.Repairs); count > 0 {
-			m.builder.ReceiverPprofRepairs.Add(ctx, int64(count), m.repairs[i])
+			m.builder.ReceiverPprofRepairs.Add(ctx, int64(count), with(m.name, attribute.String("kind", repair.kind)))
 		}
 	}
 }
@@ -107,7 +98,7 @@ func (m *apiMetrics) ignored(ctx context.Context, count int) {
 
 // payloadRefused counts a payload that was refused while others of its request were accepted.
 func (m *apiMetrics) payloadRefused(ctx context.Context, class refusalClass) {
-	m.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, m.reasons[class])
+	m.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, m.reason(class))
 }
 
 // fetched counts an attempt to fetch a profile.
@@ -123,6 +114,10 @@ func (m *apiMetrics) observe(remembered *memory.Share) error {
 	})
 }
 
+func (m *apiMetrics) reason(class refusalClass) metric.MeasurementOption {
+	return with(m.name, attribute.String("reason", class.reason))
+}
+
 func (m *apiMetrics) refused(ctx context.Context, class refusalClass) {
-	m.builder.ReceiverPprofRefusals.Add(ctx, 1, m.reasons[class])
+	m.builder.ReceiverPprofRefusals.Add(ctx, 1, m.reason(class))
 }
