@@ -42,11 +42,14 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
-	upload, err := s.readUpload(payloads.memory, body, boundary)
+	parts, err := s.readForm(payloads.memory, body, boundary, s.intake.limits.Payloads+datadogOtherParts)
 	if err != nil {
 		return err
 	}
-	payloads.metrics.ignored(ctx, upload.ignored)
+	event, err := readEvent(payloads.memory, parts)
+	if err != nil {
+		return err
+	}
 	source, err := s.newSource(r)
 	if err != nil {
 		return err
@@ -54,48 +57,55 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err := setFromAgent(&source, r.Header); err != nil {
 		return err
 	}
-	setFromLabels(&source, upload.event.tags, datadogNames)
-	return s.addUpload(ctx, &upload, payloads, source)
+	setFromLabels(&source, event.tags, datadogNames)
+	for _, part := range parts {
+		name, as := attachmentName(part), s.intake.formats.container(s.pprof, suffixPprof)
+		switch {
+		case part.name == fieldEvent, slices.Contains(eventFields, part.name):
+			continue
+		case strings.HasSuffix(name, suffixJFR):
+			as = s.intake.formats.jfr(nil, 0)
+		case !strings.HasSuffix(name, suffixPprof):
+			payloads.metrics.ignored(ctx)
+			continue
+		}
+		ofPart := source
+		ofPart.ProfileName = cmp.Or(profileNameOf(name), source.ProfileName)
+		if err := payloads.addOneOf(ctx, name, payload{format: as, content: part.content, source: ofPart, times: event.times}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// upload is the content of a form. The event describes the profiles, and is the last part.
-type upload struct {
-	event    datadogEvent
-	profiles []formPart
-	ignored  int
-}
-
-func (s *server) readUpload(m *requestMemory, body []byte, boundary string) (u upload, err error) {
-	// Older profilers describe the profiles in fields, without an event.
+// readEvent returns the event that describes the profiles of a form. Older profilers describe them in fields, without an event.
+func readEvent(m *requestMemory, parts []formPart) (event datadogEvent, err error) {
 	var fields datadogEvent
 	hasEvent := false
-	err = s.readForm(m, body, boundary, s.intake.limits.Payloads+datadogOtherParts, func(part formPart) (err error) {
-		switch name := attachmentName(part); {
-		case part.name == "event":
+	for _, part := range parts {
+		size := int64(len(part.content))
+		switch {
+		case part.name == fieldEvent:
 			hasEvent = true
-			if len(part.content) <= maxEventBytes {
-				size := int64(len(part.content))
-				if err := cmp.Or(m.Need(eventFactor*size), m.Use(2*size)); err != nil {
-					return err
-				}
+			if size <= maxEventBytes {
+				err = cmp.Or(m.Need(eventFactor*size), m.Use(2*size))
 			}
-			u.event, err = parseEvent(part.content)
+			if err == nil {
+				event, err = parseEvent(part.content)
+			}
 		case slices.Contains(eventFields, part.name):
-			if err := m.Use(int64(len(part.content))); err != nil {
-				return err
+			if err = m.Use(size); err == nil {
+				err = fields.setField(part.name, string(part.content))
 			}
-			err = fields.setField(part.name, string(part.content))
-		case strings.HasSuffix(name, suffixPprof), strings.HasSuffix(name, suffixJFR):
-			u.profiles = append(u.profiles, part)
-		default:
-			u.ignored++
 		}
-		return err
-	})
-	if !hasEvent {
-		u.event = fields
+		if err != nil {
+			return event, err
+		}
 	}
-	return u, err
+	if !hasEvent {
+		return fields, nil
+	}
+	return event, nil
 }
 
 // attachmentName returns the name of a file. Older profilers have it in the name of the field: data[cpu.pprof]. The oldest number the fields,
@@ -111,23 +121,6 @@ func attachmentName(part formPart) string {
 		return part.fileName
 	}
 	return part.name
-}
-
-func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, source pprof.Source) error {
-	for _, part := range u.profiles {
-		ofPart := source
-		if name := profileNameOf(attachmentName(part)); name != "" {
-			ofPart.ProfileName = name
-		}
-		as := s.intake.formats.container(s.pprof, suffixPprof)
-		if strings.HasSuffix(attachmentName(part), suffixJFR) {
-			as = s.intake.formats.jfr(nil, 0)
-		}
-		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: as, content: part.content, source: ofPart, times: u.event.times}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // profileNameOf returns the name of the profile in an attachment. It omits the prefix delta-, which most profiles have.
@@ -192,6 +185,9 @@ func parseEvent(text []byte) (event datadogEvent, err error) {
 	)
 	return event, err
 }
+
+// fieldEvent is the field of a form with the event.
+const fieldEvent = "event"
 
 // The fields of a form that has no event: version 3 of the protocol.
 const (

@@ -50,43 +50,40 @@ func formBoundary(contentType string) (boundary string, isForm bool, err error) 
 	return boundary, true, nil
 }
 
-// readForm decompresses a form and calls read for each part. It overwrites the body: the contents of the parts move to its beginning, so
+// readForm decompresses a form and returns its parts. It overwrites the body: the contents of the parts move to its beginning, so
 // that they take no further memory.
-func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxParts int, read func(formPart) error) error {
-	body, err := m.inflate(body, s.intake.limits.InflatedBytes)
-	if err != nil {
-		return err
+func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxParts int) (parts []formPart, err error) {
+	if body, err = m.inflate(body, s.intake.limits.InflatedBytes); err != nil {
+		return nil, err
 	}
 	from := &partReader{body: bytes.NewReader(body)}
 	reader := multipart.NewReader(from, boundary)
 	for number := 1; ; number++ {
 		if err := m.Use(partBytes); err != nil {
-			return err
+			return nil, err
 		}
 		from.left = maxPartHeader + readAhead
 		part, err := reader.NextRawPart()
 		// A form that ends within a header has the same error as one that has ended.
 		if err == io.EOF && bytes.Contains(body, []byte("--"+boundary+"--")) { //nolint:errorlint // other errors wrap io.EOF
-			return nil
+			return parts, nil
 		}
 		if err != nil && from.left <= 0 {
-			return errPartHeader
+			return nil, errPartHeader
 		}
 		if err != nil {
-			return newRefusal(malformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
+			return nil, newRefusal(malformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
 		}
 		if number > maxParts {
-			return newRefusal(tooLarge, "the form has more than %d parts", maxParts)
+			return nil, newRefusal(tooLarge, "the form has more than %d parts", maxParts)
 		}
 		from.left = math.MaxInt
 		content, err := readPart(part, body)
 		if err != nil {
-			return newRefusal(malformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
+			return nil, newRefusal(malformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
 		}
 		body = body[len(content):]
-		if err := read(formPart{name: part.FormName(), fileName: part.FileName(), content: content}); err != nil {
-			return err
-		}
+		parts = append(parts, formPart{name: part.FormName(), fileName: part.FileName(), content: content})
 	}
 }
 

@@ -87,15 +87,18 @@ func ingestTimes(query url.Values) (t times) {
 
 // readIngestForm reads the fields of a form, in any order.
 func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byte, boundary string, source pprof.Source, query url.Values) error {
+	parts, err := s.readForm(payloads.memory, body, boundary, maxIngestParts)
+	if err != nil {
+		return err
+	}
 	var profile, recording, labels []byte
-	found := false
-	err := s.readForm(payloads.memory, body, boundary, maxIngestParts, func(part formPart) error {
+	for _, part := range parts {
 		switch part.name {
 		case fieldProfile:
-			if found {
+			if profile != nil {
 				return newRefusal(malformed, "the form has more than one field %q", fieldProfile)
 			}
-			profile, found = part.content, true
+			profile = part.content
 		case fieldSampleTypes:
 			if err := payloads.memory.Need(sampleTypesFactor * int64(len(part.content))); err != nil {
 				return err
@@ -115,20 +118,16 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, body []byt
 		case fieldLabels:
 			labels = part.content
 		default:
-			payloads.metrics.ignored(ctx, 1)
+			payloads.metrics.ignored(ctx)
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	as := s.pprof
 	switch {
-	case found && recording != nil:
+	case profile != nil && recording != nil:
 		return newRefusal(malformed, "the form has a field %q and a field %q", fieldProfile, fieldJFR)
 	case recording != nil:
 		as, profile = s.recordingFormat(labels, query), recording
-	case !found:
+	case profile == nil:
 		return newRefusal(malformed, "the form has no field %q, nor %q", fieldProfile, fieldJFR)
 	}
 	return payloads.add(ctx, payload{format: as, content: profile, source: source, times: ingestTimes(query)})

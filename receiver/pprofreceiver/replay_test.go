@@ -127,11 +127,7 @@ func formOf(boundary string, fields ...string) []byte {
 func formParts(tb testing.TB, body []byte, maxParts int) (parts []formPart, err error) {
 	tb.Helper()
 	s := &server{intake: &intake{limits: LimitsConfig{InflatedBytes: 1 << 20}}}
-	err = s.readForm(&requestMemory{Meter: &meter.Meter{}}, body, "b", maxParts, func(part formPart) error {
-		parts = append(parts, part)
-		return nil
-	})
-	return parts, err
+	return s.readForm(&requestMemory{Meter: &meter.Meter{}}, body, "b", maxParts)
 }
 
 // TestFormParts: the contents of the parts are whole, although they are moved within the body.

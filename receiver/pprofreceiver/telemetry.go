@@ -89,11 +89,9 @@ func (m *apiMetrics) accepted(ctx context.Context, stats *pprof.DecodeStats) {
 	}
 }
 
-// ignored counts parts of a request that are not profiles.
-func (m *apiMetrics) ignored(ctx context.Context, count int) {
-	if count > 0 {
-		m.builder.ReceiverPprofIgnoredAttachments.Add(ctx, int64(count), m.api)
-	}
+// ignored counts a part of a request that is not a profile.
+func (m *apiMetrics) ignored(ctx context.Context) {
+	m.builder.ReceiverPprofIgnoredAttachments.Add(ctx, 1, m.api)
 }
 
 // payloadRefused counts a payload that was refused while others of its request were accepted.
