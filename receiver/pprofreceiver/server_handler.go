@@ -69,12 +69,11 @@ func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, one *api) {
 	ctx := s.obs.StartProfilesOp(s.withTenant(r.Context(), r))
 	samples, err := s.process(ctx, w, r, one)
 	err = s.shutdownError(err)
+	failed := err
 	if _, partial := errors.AsType[*partialError](err); partial {
-		// samples counts those that were accepted.
-		s.obs.EndProfilesOp(ctx, obsFormat, samples, nil)
-	} else {
-		s.obs.EndProfilesOp(ctx, obsFormat, samples, err)
+		failed = nil // samples counts those that were accepted.
 	}
+	s.obs.EndProfilesOp(ctx, obsFormat, samples, failed)
 	if err != nil {
 		s.refuse(w, r, one, err)
 		return
@@ -98,11 +97,23 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer s.endOnShutdown(readingGrace, cancel)()
-	body, m, err := s.receive(reading, w, r)
+	m, err := s.intake.begin(reading, headerBytes(r), func() {
+		// A connection without deadlines is read until the timeout of the server.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+	})
 	if err != nil {
 		return 0, err
 	}
 	defer m.end()
+	body, err := m.read(reading, r.Body, r.ContentLength)
+	if err != nil {
+		return 0, bodyError(err)
+	}
+	release, err := s.acquire(reading, r)
+	if err != nil {
+		return 0, err
+	}
+	m.leave = sync.OnceFunc(release)
 	defer m.leave()
 	if body, err = s.decode(r, m, body); err != nil {
 		return 0, err
@@ -112,29 +123,6 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 		return 0, err
 	}
 	return payloads.deliver(ctx)
-}
-
-// receive reads the body of a request. It returns when the whole body has arrived and the request can be processed. The
-// caller must call leave after processing it, and end after the answer.
-func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request) (body []byte, m *requestMemory, err error) {
-	control := http.NewResponseController(w)
-	m, err = s.intake.begin(ctx, headerBytes(r), func() {
-		_ = control.SetReadDeadline(time.Unix(1, 0)) // A connection without deadlines is read until the timeout of the server.
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if body, err = m.read(ctx, r.Body, r.ContentLength); err != nil {
-		m.end()
-		return nil, nil, bodyError(err)
-	}
-	release, err := s.acquire(ctx, r)
-	if err != nil {
-		m.end()
-		return nil, nil, err
-	}
-	m.leave = sync.OnceFunc(release)
-	return body, m, nil
 }
 
 // acquire waits until a request can be processed. When the server shuts down, it waits as long as requests can still arrive.
