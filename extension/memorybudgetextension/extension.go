@@ -12,6 +12,8 @@ import (
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
 
 	"github.com/otelpprof/otelpprof/extension/memorybudgetextension/internal/metadata"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -63,7 +65,7 @@ func create(_ context.Context, set extension.Settings, config component.Config) 
 		budget:    memory.New(cfg.limit(), cfg.Wait),
 	}
 	m.stopping, m.stop = context.WithCancel(context.Background())
-	m.grpc = newGRPCServer(m)
+	m.grpc = &grpcServer{CodecV2: encoding.GetCodecV2(proto.Name), memoryBudget: m, pool: newBufferPool(m.budget)}
 	return m, nil
 }
 

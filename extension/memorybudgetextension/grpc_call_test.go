@@ -279,7 +279,7 @@ func (u *unmarshaling) Unmarshal(mem.BufferSlice, any) error { u.messages++; ret
 func TestGRPCPooledMessages(t *testing.T) {
 	r := run(t, nil, consumertest.NewNop())
 	codec := &unmarshaling{}
-	s := &grpcServer{memoryBudget: r.memoryBudget, pool: newBufferPool(r.budget), next: codec}
+	s := &grpcServer{CodecV2: codec, memoryBudget: r.memoryBudget, pool: newBufferPool(r.budget)}
 	message, data := &ExportLogsServiceRequest{}, mem.BufferSlice{mem.SliceBuffer(marshaled(t, records(1, 1)))}
 	begin := func(ctx context.Context) context.Context {
 		request := s.budget.ArriveCounted(&s.pool.requests, requestBytes, func() {})

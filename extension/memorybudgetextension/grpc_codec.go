@@ -13,7 +13,6 @@ import (
 
 	"github.com/golang/snappy"
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
 
@@ -25,10 +24,9 @@ import (
 
 // grpcServer has the hooks of a gRPC server. It is the codec and the handler of events as well.
 type grpcServer struct {
+	encoding.CodecV2 // that of pdata
 	*memoryBudget
 	pool *bufferPool
-	// next is the codec of pdata.
-	next encoding.CodecV2
 	// admissions passes the admission of each message from the codec to its call, see HandleRPC. The key is the message.
 	admissions sync.Map
 }
@@ -43,16 +41,6 @@ var (
 	_ encoding.CodecV2 = (*grpcServer)(nil)
 	_ stats.Handler    = (*grpcServer)(nil)
 )
-
-func newGRPCServer(m *memoryBudget) *grpcServer {
-	return &grpcServer{memoryBudget: m, pool: newBufferPool(m.budget), next: encoding.GetCodecV2(proto.Name)}
-}
-
-// Name returns the name of the codec of pdata.
-func (s *grpcServer) Name() string { return s.next.Name() }
-
-// Marshal marshals an answer with the codec of pdata.
-func (s *grpcServer) Marshal(v any) (mem.BufferSlice, error) { return s.next.Marshal(v) }
 
 // signals maps the names of the OTLP request messages to their signals.
 var signals = map[string]otlpwire.Signal{
@@ -85,7 +73,7 @@ func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 	if err != nil {
 		return err
 	}
-	return s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v)
+	return s.CodecV2.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v)
 }
 
 // admit unmarshals a message if there is memory for it, which it reserves.
@@ -104,7 +92,7 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, v any, 
 	if signal == otlpwire.Profiles {
 		otlpwire.ClearKeyReferences(plain) // The buffer is that of this message alone.
 	}
-	if err := s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v); err != nil {
+	if err := s.CodecV2.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v); err != nil {
 		return fmt.Errorf("%w: %w", otlpwire.ErrMalformed, err)
 	}
 	message.Shrink(memory.MessageFactor * counted)

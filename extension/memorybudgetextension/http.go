@@ -26,8 +26,6 @@ import (
 )
 
 const (
-	protoType = otlpstatus.ProtoType
-	jsonType  = otlpstatus.JSONType
 	// profilesPath is the end of the path of requests of profiles.
 	profilesPath = "/profiles"
 	// readCopies is how many copies of a body the handler holds at most while it reads the body.
@@ -48,7 +46,7 @@ func (m *memoryBudget) GetHTTPHandler(context.Context) (extensionmiddleware.Wrap
 // unchanged.
 func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if r.Method != http.MethodPost || err != nil || mediaType != protoType && mediaType != jsonType {
+	if r.Method != http.MethodPost || err != nil || mediaType != otlpstatus.ProtoType && mediaType != otlpstatus.JSONType {
 		next.ServeHTTP(w, r)
 		return
 	}
@@ -95,7 +93,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.
 	if err := request.Resize(r.Context(), requestBytes+message); err != nil {
 		return nil, err
 	}
-	if mediaType == protoType && strings.HasSuffix(r.URL.Path, profilesPath) {
+	if mediaType == otlpstatus.ProtoType && strings.HasSuffix(r.URL.Path, profilesPath) {
 		otlpwire.ClearKeyReferences(plain)
 	}
 	r.Header.Del("Content-Encoding")
@@ -126,7 +124,7 @@ var byPath = []struct {
 
 // countBody returns how many bytes the unmarshalled body needs. If the path does not tell the signal, it is the most of all signals.
 func countBody(r *http.Request, mediaType string, body []byte) (most int64, err error) {
-	if mediaType == jsonType {
+	if mediaType == otlpstatus.JSONType {
 		return otlpwire.CountJSON(body)
 	}
 	for _, one := range byPath {

@@ -30,10 +30,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 	"github.com/otelpprof/otelpprof/internal/testkit/budgettest"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
+
+const protoType, jsonType = otlpstatus.ProtoType, otlpstatus.JSONType
 
 func zstded(t *testing.T, plain []byte) []byte {
 	t.Helper()

@@ -5,7 +5,6 @@ package configcheck
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -139,15 +138,10 @@ func TestNumbers(t *testing.T) {
 	require.EqualError(t, Between("a", int64(10), 1, 9), "a must be 1 to 9, is 10")
 }
 
-func TestLimits(t *testing.T) {
-	type section struct {
-		Payloads int `mapstructure:"payloads"`
-		Bytes    int `mapstructure:"bytes" unit:"bytes"`
-		_        struct{}
-	}
-	require.NoError(t, Limits(section{Payloads: math.MaxInt, Bytes: maxBytes}, ""))
-	require.EqualError(t, Limits(section{Payloads: -1}, "limits: "), "limits: payloads must be above 0, is -1\nlimits: bytes must be above 0, is 0")
-	require.EqualError(t, Limits(section{Payloads: 1, Bytes: maxBytes + 1}, ""), fmt.Sprintf("bytes must not be above %d, is %d", maxBytes, maxBytes+1))
+func TestBytes(t *testing.T) {
+	require.NoError(t, Bytes("bytes", maxBytes))
+	require.EqualError(t, Bytes("limits: bytes", 0), "limits: bytes must be above 0, is 0")
+	require.EqualError(t, Bytes("bytes", maxBytes+1), fmt.Sprintf("bytes must not be above %d, is %d", maxBytes, maxBytes+1))
 }
 
 func TestLinkLabels(t *testing.T) {

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
-
-	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -27,27 +24,9 @@ func ReplacedLimits() map[string]string {
 // maxBytes is the largest limit in bytes. Readers that count one byte more, to see that a limit is exceeded, cannot overflow.
 const maxBytes = min(1<<40, math.MaxInt/2)
 
-// Limits returns an error for each limit of a section, a struct, that is not above 0: it would refuse everything. Limits
-// with the unit bytes must not be above maxBytes. Each error begins with prefix.
-func Limits(section any, prefix string) error {
-	var errs []error
-	for field, limit := range reflect.ValueOf(section).Fields() {
-		if !field.IsExported() {
-			continue
-		}
-		name := prefix + field.Tag.Get(confmap.MapstructureTag)
-		if field.Tag.Get("unit") == "bytes" {
-			errs = append(errs, Bytes(name, limit.Int()))
-		} else {
-			errs = append(errs, Positive(name, limit.Int()))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // Bytes returns an error if an option, a limit in bytes, is not above 0, or above maxBytes.
-func Bytes(name string, limit int64) error {
-	if limit > maxBytes {
+func Bytes[T int | int64](name string, limit T) error {
+	if int64(limit) > maxBytes {
 		return fmt.Errorf("%s must not be above %d, is %d", name, int64(maxBytes), limit)
 	}
 	return Positive(name, limit)

@@ -93,7 +93,9 @@ func NewDefaultConfig() Config {
 // components embed Config and would inherit that method, and the Collector would call it twice.
 func (cfg *Config) Check() error {
 	return errors.Join(
-		configcheck.Limits(cfg.Limits, "limits: "),
+		configcheck.Bytes("limits: body_bytes", cfg.Limits.BodyBytes),
+		configcheck.Bytes("limits: inflated_bytes", cfg.Limits.InflatedBytes),
+		configcheck.Positive("limits: samples", cfg.Limits.Samples),
 		configcheck.LinkLabels(cfg.LinkLabels),
 		configcheck.MetadataKeys("metadata_from_resource", cfg.MetadataFromResource),
 	)

@@ -171,7 +171,10 @@ func (*LimitsConfig) Replaced() map[string]string {
 }
 
 // Validate checks the limits.
-func (l *LimitsConfig) Validate() error { return configcheck.Limits(*l, "") }
+func (l *LimitsConfig) Validate() error {
+	return errors.Join(
+		configcheck.Positive("payloads", l.Payloads), configcheck.Bytes("inflated_bytes", l.InflatedBytes), configcheck.Positive("samples", l.Samples))
+}
 
 // resourceDefaults returns resource_attributes as attributes, sorted by key.
 func (cfg *Config) resourceDefaults() (pcommon.Map, error) {

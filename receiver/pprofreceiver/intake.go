@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/receiver"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -34,8 +35,8 @@ type intake struct {
 	limits  LimitsConfig
 	next    xconsumer.Profiles
 	metrics *metadata.TelemetryBuilder
-	// allMappings keeps mappings that no sample refers to.
-	allMappings bool
+	// kept has the tables whose unused entries are kept.
+	kept []dictionary.Table
 	// resource has the configured attributes. It must not be modified.
 	resource pcommon.Map
 	version  string
@@ -55,15 +56,19 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	if err != nil {
 		return nil, err
 	}
+	var kept []dictionary.Table
+	if cfg.KeepUnreferencedMappings {
+		kept = append(kept, dictionary.Mappings)
+	}
 	return &intake{
-		formats:     newFormats(cfg.decodeOptions(), cfg.KeepGeneratedNames, set.Logger),
-		limits:      cfg.Limits,
-		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
-		metrics:     metrics,
-		allMappings: cfg.KeepUnreferencedMappings,
-		resource:    resource,
-		version:     set.BuildInfo.Version,
-		budget:      memory.New(math.MaxInt64>>1, 0),
+		formats:  newFormats(cfg.decodeOptions(), cfg.KeepGeneratedNames, set.Logger),
+		limits:   cfg.Limits,
+		next:     resourcemetadata.Wrap(next, cfg.MetadataFromResource),
+		metrics:  metrics,
+		kept:     kept,
+		resource: resource,
+		version:  set.BuildInfo.Version,
+		budget:   memory.New(math.MaxInt64>>1, 0),
 	}, nil
 }
 

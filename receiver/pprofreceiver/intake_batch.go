@@ -125,7 +125,7 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 		if err := b.memory.keepOnly(ctx, bytes); err != nil {
 			return b.samples, err
 		}
-		message, err := combine(b.messages, b.in.allMappings)
+		message, err := combine(b.messages, b.in.kept...)
 		if err != nil {
 			return b.samples, err
 		}
@@ -155,7 +155,7 @@ func (b *batch) deliverChanged(ctx context.Context) (samples int, err error) {
 	}
 	b.samples = 0
 	for _, message := range b.messages {
-		if err := compact(message, b.in.allMappings); err != nil {
+		if err := dictionary.Compact(message, b.in.kept...); err != nil {
 			return 0, err
 		}
 		for profile := range walk.Profiles(message) {
@@ -196,15 +196,15 @@ type partialError struct{ error }
 
 func (p *partialError) Unwrap() error { return p.error }
 
-// combine joins messages, with one dictionary that has only entries that they use. With allMappings it also has all
-// mappings. Consecutive messages with the same resource share it. Each payload keeps its scope and its samples.
-func combine(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles, error) {
+// combine joins messages, with one dictionary that has only entries that they use, and all entries of the kept tables. Consecutive messages
+// with the same resource share it. Each payload keeps its scope and its samples.
+func combine(messages []pprofile.Profiles, kept ...dictionary.Table) (pprofile.Profiles, error) {
 	if len(messages) == 1 {
 		return messages[0], nil
 	}
 	whole := dedup.Join(messages)
 	joinResources(whole.ResourceProfiles())
-	return whole, compact(whole, allMappings)
+	return whole, dictionary.Compact(whole, kept...)
 }
 
 // joinResources joins consecutive resources with equal attributes in the first of them.
@@ -219,12 +219,4 @@ func joinResources(resources pprofile.ResourceProfilesSlice) {
 		resource.ScopeProfiles().MoveAndAppendTo(last.ScopeProfiles())
 		return true
 	})
-}
-
-// compact removes repeated and unused entries from the dictionary of a message.
-func compact(message pprofile.Profiles, allMappings bool) error {
-	if allMappings {
-		return dictionary.Compact(message, dictionary.Mappings)
-	}
-	return dictionary.Compact(message)
 }

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/must"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -131,7 +132,7 @@ func TestCombine(t *testing.T) {
 		original := must.Get(profile.ParseData(inflated))(t)
 		originals = append(originals, original)
 	}
-	whole := must.Get(combine(messages, false))(t)
+	whole := must.Get(combine(messages))(t)
 	require.NoError(t, profiletest.Check(whole))
 	assert.Less(t, whole.Dictionary().StringTable().Len(), strings/2)
 	require.Equal(t, 1, whole.ResourceProfiles().Len(), "one resource")
@@ -165,7 +166,11 @@ func TestCombineMappings(t *testing.T) {
 	}
 	for all, want := range map[bool][]string{false: {"", "main", "lib"}, true: {"", "main", "unused", "lib"}} {
 		options := pprof.DecodeOptions{KeepUnreferencedMappings: all}
-		whole := must.Get(combine([]pprofile.Profiles{message(options), message(options)}, all))(t)
+		var kept []dictionary.Table
+		if all {
+			kept = []dictionary.Table{dictionary.Mappings}
+		}
+		whole := must.Get(combine([]pprofile.Profiles{message(options), message(options)}, kept...))(t)
 		var files []string
 		for _, mapping := range whole.Dictionary().MappingTable().All() {
 			files = append(files, whole.Dictionary().StringTable().At(int(mapping.FilenameStrindex())))
