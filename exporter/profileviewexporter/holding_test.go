@@ -58,7 +58,7 @@ func (h holding) hold(tb testing.TB, pprof []byte, profileType string, attribute
 	raw := pprof
 	if bytes.HasPrefix(pprof, []byte{0x1f, 0x8b}) {
 		var err error
-		raw, _, err = inflate.Append(nil, pprof, 1<<30, nil)
+		raw, _, err = inflate.Into(nil, pprof, 1<<30, nil)
 		require.NoError(tb, err)
 	}
 	var parsed pprofwire.Profile

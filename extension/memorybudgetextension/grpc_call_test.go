@@ -189,7 +189,7 @@ func TestCompress(t *testing.T) {
 					_, _ = w.Write(message[1000:])
 					assert.NoError(t, w.Close())
 					assert.InEpsilon(t, want, compressed.Len(), 0.01, name)
-					plain, _, err := inflate.Append(nil, compressed.Bytes(), 1<<20, nil)
+					plain, _, err := inflate.Into(nil, compressed.Bytes(), 1<<20, nil)
 					assert.NoError(t, err)
 					assert.True(t, bytes.Equal(message, plain), name)
 				}

@@ -109,7 +109,7 @@ func (m *memoryBudget) inflate(r *http.Request, body []byte, request *memory.Arr
 		return body, nil
 	case "gzip", "zstd":
 		work := request.Meter(r.Context(), requestBytes+int64(cap(body)))
-		plain, _, err := inflate.Append(nil, body, m.config.MaxInflatedMiB<<20, work)
+		plain, _, err := inflate.Into(nil, body, m.config.MaxInflatedMiB<<20, work)
 		return plain, err
 	default:
 		return nil, fmt.Errorf("unsupported Content-Encoding %q, supported are gzip and zstd", encoding)

@@ -51,7 +51,7 @@ const legacyFactor = 40
 // convertLegacy returns a payload in one of the text and binary formats that are older than profile.proto as profile.proto, and its decompressed size, which is the size up to the error if decompression fails.
 // The memory of the result stays in use.
 func convertLegacy(payload []byte, limit int, work *meter.Meter) (converted []byte, size int, err error) {
-	plain, size, err := inflate.Append(nil, payload, limit, work)
+	plain, size, err := inflate.Into(nil, payload, limit, work)
 	if err != nil {
 		return nil, size, newRefusal(classOf(err), "payload in an older format: %w", err)
 	}

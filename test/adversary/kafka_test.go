@@ -67,7 +67,7 @@ func (b *backend) look(body io.Reader) {
 	if err != nil || len(message) < 5 {
 		return
 	}
-	plain, _, err := inflate.Append(nil, message[5:], 64<<20, nil)
+	plain, _, err := inflate.Into(nil, message[5:], 64<<20, nil)
 	if err != nil {
 		return
 	}

@@ -161,7 +161,7 @@ func (t *encoding) original(g *group, described *Payload) (found bool, err error
 		return false, err
 	}
 	largest := 0
-	t.out, largest, err = inflate.Append(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
+	t.out, largest, err = inflate.Into(t.out, payload.AsRaw(), limit, &t.memory.Meter)
 	if err == nil {
 		err = t.outReused.growTo(&t.memory, payload.Len()+cap(t.out))
 	}

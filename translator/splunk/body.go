@@ -139,7 +139,7 @@ func (t *decoding) inflate() *refusal {
 	_ = m.Use(m.body + t.dict.Bytes()) // The switch below checks the error.
 	var size int
 	var err error
-	t.inflated, size, err = inflate.Append(t.inflated[:0], t.payload, limit, &m.Meter)
+	t.inflated, size, err = inflate.Into(t.inflated, t.payload, limit, &m.Meter)
 	m.Set(before)
 	m.body += int64(cap(t.inflated))
 	switch {

@@ -60,7 +60,7 @@ func FuzzPprofRecord(f *testing.F) {
 				if err != nil {
 					continue
 				}
-				if raw, _, err := inflate.Append(nil, compressed, 1<<18, nil); err == nil && len(raw) < 2<<10 {
+				if raw, _, err := inflate.Into(nil, compressed, 1<<18, nil); err == nil && len(raw) < 2<<10 {
 					f.Add(raw, "cpu")
 				}
 			}

@@ -54,7 +54,7 @@ func Gzip(t T, plain []byte) []byte {
 // Inflate returns the plain form of a payload that is compressed or not.
 func Inflate(t T, payload []byte) []byte {
 	t.Helper()
-	plain, _, err := inflate.Append(nil, payload, 1<<30, nil)
+	plain, _, err := inflate.Into(nil, payload, 1<<30, nil)
 	require.NoError(t, err)
 	return plain
 }

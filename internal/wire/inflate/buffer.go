@@ -16,7 +16,7 @@ const (
 // large has large buffers until the second garbage collection.
 var large sync.Pool // of *[]byte
 
-// Free lets the next call of [Append] that needs much memory use a large buffer, which becomes nil. Others stay. The caller must not use the
+// Free lets the next call of [Into] that needs much memory use a large buffer, which becomes nil. Others stay. The caller must not use the
 // content afterwards.
 func Free(buffer *[]byte) {
 	if cap(*buffer) <= aboveBytes {

@@ -50,12 +50,12 @@ func TestReadingCanBeEnded(t *testing.T) {
 		"counted zstd": {src: frames, read: len(frames)},
 	} {
 		calls := 0
-		_, _, err := Append(nil, test.src, limit, meter.New(0, func(int64) error { calls++; return nil }))
+		_, _, err := Into(nil, test.src, limit, meter.New(0, func(int64) error { calls++; return nil }))
 		require.ErrorIs(t, err, test.failed, name)
 		assert.GreaterOrEqual(t, calls, test.read/perCall, name)
 
 		left, ended := calls-1, errors.New("the request has ended")
-		_, _, err = Append(nil, test.src, limit, meter.New(0, func(int64) error {
+		_, _, err = Into(nil, test.src, limit, meter.New(0, func(int64) error {
 			if left--; left < 0 {
 				return ended
 			}
@@ -72,13 +72,13 @@ func TestLayersTogether(t *testing.T) {
 	for range MaxDepth - 1 {
 		src = emptyBlocks(t, limit-5000, src)
 	}
-	_, _, err := Append(nil, gzipped(t, src), limit, nil)
+	_, _, err := Into(nil, gzipped(t, src), limit, nil)
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.ErrorContains(t, err, "bytes of all layers of compression, the limit is 21")
 
 	for range MaxDepth {
 		random = gzipped(t, random)
 	}
-	_, _, err = Append(nil, random, limit, nil)
+	_, _, err = Into(nil, random, limit, nil)
 	require.NoError(t, err)
 }

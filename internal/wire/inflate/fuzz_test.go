@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzAppend checks what the documentation of Append promises: the limit, the two classes of errors, that dst keeps its bytes,
+// FuzzInto checks what the documentation of Into promises: the limit, the two classes of errors,
 // and that the result for gzip is that of the library's reader.
-func FuzzAppend(f *testing.F) {
+func FuzzInto(f *testing.F) {
 	plain := []byte("a profile, a profile, a profile")
 	gz, zs := gzipped(f, plain), zstdAll(f, plain)
 	for _, seed := range [][]byte{
@@ -31,10 +31,6 @@ func FuzzAppend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte, limit16 uint16) {
 		limit := int(limit16)
 		got, err := plainOf([]byte("before"), src, limit)
-		if !bytes.HasPrefix(got, []byte("before")) {
-			t.Fatalf("dst has lost its bytes: %q", got)
-		}
-		got = got[len("before"):]
 		if err != nil {
 			if len(got) != 0 {
 				t.Fatalf("%d bytes and an error: %v", len(got), err)
@@ -66,11 +62,11 @@ func gunzip(src []byte) ([]byte, bool) {
 	return plain, err == nil
 }
 
-// BenchmarkAppend measures decompressed bytes per second. into=reused is the steady state of a server that keeps its buffers.
+// BenchmarkInto measures decompressed bytes per second. into=reused is the steady state of a server that keeps its buffers.
 // For comparison, op=reader is klauspost's gzip reader, with a destination of the right size.
 //
-//	go test -run='^$' -bench=Append -benchtime=2s -count=6 -cpu=1 ./internal/wire/inflate
-func BenchmarkAppend(b *testing.B) {
+//	go test -run='^$' -bench=Into -benchtime=2s -count=6 -cpu=1 ./internal/wire/inflate
+func BenchmarkInto(b *testing.B) {
 	for _, size := range []int{300 << 10, 3 << 20, 10 << 20} {
 		plain := profileLike(size)
 		gz := gzipped(b, plain)
@@ -84,7 +80,7 @@ func BenchmarkAppend(b *testing.B) {
 			{"form=zstd/into=reused", zstdAll(b, plain), true},
 			{"form=zstd/into=new", zstdAll(b, plain), false},
 		} {
-			b.Run(fmt.Sprintf("plain=%dKB/op=append/%s", size>>10, c.name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("plain=%dKB/op=into/%s", size>>10, c.name), func(b *testing.B) {
 				b.SetBytes(int64(len(plain)))
 				b.ReportAllocs()
 				var dst []byte

@@ -37,7 +37,7 @@ const gzipReaderBytes = 64 << 10
 
 var gzipReaders scratch.Keeper[gzipReader]
 
-func (t *inflater) appendGzip(dst, src []byte, limit int) ([]byte, error) {
+func (t *inflater) gzip(dst, src []byte, limit int) ([]byte, error) {
 	t.working += gzipReaderBytes
 	defer func() { t.working -= gzipReaderBytes }()
 	if err := t.need(0); err != nil {
@@ -52,7 +52,6 @@ func (t *inflater) appendGzip(dst, src []byte, limit int) ([]byte, error) {
 }
 
 func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, error) {
-	base := len(dst)
 	hint := gzipSizeHint(src)
 	if uint64(hint) > uint64(limit) {
 		return r.appendCounted(t, dst, src, limit) // It is too large or corrupt. Counting tells which.
@@ -65,26 +64,26 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 		return dst, err
 	}
 	for {
-		space := dst[len(dst) : base+min(cap(dst)-base, limit)]
+		space := dst[len(dst):min(cap(dst), limit)]
 		n, err := readFull(&r.gz, space)
 		dst = dst[:len(dst)+n]
-		t.produced(len(dst) - base)
+		t.produced(len(dst))
 		if err != nil {
 			return dst, t.corruptGzip(err)
 		}
 		// The buffer is full. Usually the input ends here.
 		n, err = readFull(&r.gz, r.discard[:])
-		t.produced(len(dst) - base + n)
+		t.produced(len(dst) + n)
 		switch {
-		case len(dst)-base+n > limit:
+		case len(dst)+n > limit:
 			return dst, tooLarge(limit)
 		case n == 0:
 			return dst, t.corruptGzip(err)
-		case len(dst)-base >= countAbove:
-			return r.appendCounted(t, dst[:base], src, limit)
+		case len(dst) >= countAbove:
+			return r.appendCounted(t, dst[:0], src, limit)
 		}
 		ended := err
-		if dst, err = t.grow(dst, min(max(len(dst)-base, n), limit-(len(dst)-base))); err != nil {
+		if dst, err = t.grow(dst, min(max(len(dst), n), limit-len(dst))); err != nil {
 			return dst, err
 		}
 		dst = append(dst, r.discard[:n]...)
@@ -111,8 +110,8 @@ func (r *gzipReader) appendCounted(t *inflater, dst, src []byte, limit int) ([]b
 	if err := r.reset(t, src); err != nil {
 		return dst, err
 	}
-	n, err := io.ReadFull(&r.gz, dst[len(dst):len(dst)+size])
-	return dst[:len(dst)+n], t.corruptGzip(err)
+	n, err := io.ReadFull(&r.gz, dst[:size])
+	return dst[:n], t.corruptGzip(err)
 }
 
 // shortLayer is the size up to which a layer counts as work at once: the decompressor reads it faster.

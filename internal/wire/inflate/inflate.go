@@ -12,14 +12,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"unsafe"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// MaxDepth is the number of nested layers of compression that [Append] decompresses.
+// MaxDepth is the number of nested layers of compression that [Into] decompresses.
 const MaxDepth = 4
 
 var (
@@ -35,7 +34,7 @@ const (
 	zstdMagic = "\x28\xb5\x2f\xfd"
 )
 
-// Plain reports whether src is not compressed: it begins with neither magic number, and [Append] would only copy it. No
+// Plain reports whether src is not compressed: it begins with neither magic number, and [Into] would only copy it. No
 // pprof begins with one of them: the first byte of gzip has wire type 7, which does not exist, and that of zstd is the tag
 // of field 5 with a varint, which is a message in a pprof.
 func Plain(src []byte) bool {
@@ -43,12 +42,12 @@ func Plain(src []byte) bool {
 }
 
 // Open returns the plain form of src: src itself if it is [Plain], which limit does not apply to, or else the content of buffer, which it
-// overwrites. It is [Append], and leaves the memory of the content in use.
+// overwrites. It is [Into], and leaves the memory of the content in use.
 func Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) (plain []byte, largest int, err error) {
 	if Plain(src) {
 		return src, len(src), nil
 	}
-	*buffer, largest, err = Append((*buffer)[:0], src, limit, work)
+	*buffer, largest, err = Into(*buffer, src, limit, work)
 	if err == nil {
 		err = work.Use(int64(cap(*buffer)))
 	}
@@ -76,68 +75,58 @@ func (p Payload) Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) 
 	return plain, largest, err
 }
 
-// Append appends the plain form of src to dst. src is plain, gzip (of one member or several) or zstd (of one frame or
-// several), nested up to [MaxDepth] deep.
+// Into returns the plain form of src, in the memory of buffer if that is enough. Its content is overwritten. src is plain, gzip (of one member
+// or several) or zstd (of one frame or several), nested up to [MaxDepth] deep.
 //
 // No layer may decompress to more than limit bytes: else the error is [ErrTooLarge]. Damaged, truncated and trailing input is
-// [ErrCorrupt]. On an error the result is dst as it was, perhaps with more capacity.
+// [ErrCorrupt]. On an error the result is empty, perhaps with more capacity than buffer.
 //
 // work counts the result, the outer layers and the decompressor beside what it already uses, and what is read of the layers as work done.
-// The existing capacity of dst counts as soon as that is used. Append returns an error of work unchanged.
+// The existing capacity of buffer counts as soon as that is used. Into returns an error of work unchanged.
 //
 // largest is the size of the largest layer, which is at most limit. With an error, it is the size up to there: to refuse a payload
 // can cost as much time as to accept it, and a caller can limit that.
 //
-// The result does not share memory with src. src must not overlap the capacity of dst.
-func Append(dst, src []byte, limit int, work *meter.Meter) (result []byte, largest int, err error) {
-	base := len(dst)
-	limit = min(max(limit, 0), math.MaxInt-base)
+// The result does not share memory with src. src must not overlap the capacity of buffer.
+func Into(buffer, src []byte, limit int, work *meter.Meter) (plain []byte, largest int, err error) {
+	limit = max(limit, 0)
 	t := inflaters.GetOrNew()
-	*t = inflater{meter: work, base: base, mostRead: mostRead(len(src), limit)}
+	*t = inflater{meter: work, mostRead: mostRead(len(src), limit)}
 	defer t.release()
-	dst, err = t.appendLayers(dst, src, limit)
-	if err != nil {
-		dst = dst[:base]
-	}
-	return dst, min(t.largest, limit), err
-}
-
-// appendLayers decompresses all layers. On an error, the content of the result after the base is undefined.
-func (t *inflater) appendLayers(dst, src []byte, limit int) ([]byte, error) {
-	dst, err := t.appendLayer(dst, src, limit)
-	for depth := 1; err == nil && !Plain(dst[t.base:]); depth++ {
+	plain, err = t.layer(buffer[:0], src, limit)
+	for depth := 1; err == nil && !Plain(plain); depth++ {
 		if depth == MaxDepth {
-			return dst, fmt.Errorf("%w: more than %d layers of compression", ErrTooLarge, MaxDepth)
+			err = fmt.Errorf("%w: more than %d layers of compression", ErrTooLarge, MaxDepth)
+			break
 		}
-		dst, err = t.appendNested(dst, limit)
+		if err = t.copyLayer(plain); err == nil {
+			plain, err = t.layer(plain[:0], *t.outer, limit)
+		}
 	}
-	return dst, err
-}
-
-// appendNested replaces the compressed bytes after the base with their decompressed form.
-func (t *inflater) appendNested(dst []byte, limit int) ([]byte, error) {
-	t.overwritten = cap(dst) - t.base
-	outer, err := t.copyLayer(dst[t.base:])
 	if err != nil {
-		return dst, err
+		plain = plain[:0]
 	}
-	return t.appendLayer(dst[:t.base], outer, limit)
+	return plain, min(t.largest, limit), err
 }
 
-// copyLayer returns a copy of an outer layer. It is valid until the next call, or release.
-func (t *inflater) copyLayer(layer []byte) ([]byte, error) {
+// copyLayer copies an outer layer to t.outer, since the inner one overwrites it.
+func (t *inflater) copyLayer(layer []byte) error {
+	t.overwritten = cap(layer)
 	if len(layer) > t.copied {
 		t.working += len(layer) // A smaller copy before is garbage, but counts, too.
 		t.copied = len(layer)
 	}
 	if err := t.need(0); err != nil {
-		return nil, err
+		return err
 	}
 	if t.outer == nil {
 		t.outer = layers.GetOrNew()
 	}
-	*t.outer = append(grow((*t.outer)[:0], len(layer)), layer...)
-	return *t.outer, nil
+	if cap(*t.outer) < len(layer) {
+		*t.outer = newBuffer(len(layer))
+	}
+	*t.outer = append((*t.outer)[:0], layer...)
+	return nil
 }
 
 // release returns the buffer for outer layers and t to their pools.
@@ -153,16 +142,16 @@ func (t *inflater) release() {
 // inflaters keeps inflaters, which are not on the stack because readers refer to them.
 var inflaters scratch.Keeper[inflater]
 
-// layers keeps buffers for copies of outer layers: the decompressed inner layer overwrites the outer one in dst.
+// layers keeps buffers for copies of outer layers.
 var layers scratch.Keeper[[]byte]
 
-// appendLayer decompresses one layer. On an error, the content of the result after the old length is undefined.
-func (t *inflater) appendLayer(dst, src []byte, limit int) ([]byte, error) {
+// layer decompresses one layer into dst, which is empty. On an error, the content of the result is undefined.
+func (t *inflater) layer(dst, src []byte, limit int) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(src, []byte(gzipMagic)):
-		return t.appendGzip(dst, src, limit)
+		return t.gzip(dst, src, limit)
 	case bytes.HasPrefix(src, []byte(zstdMagic)):
-		return t.appendZstd(dst, src, limit)
+		return t.zstd(dst, src, limit)
 	case len(src) > limit:
 		return dst, tooLarge(limit)
 	default:

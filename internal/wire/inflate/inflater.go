@@ -12,14 +12,12 @@ import (
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
-// inflater accounts for the memory and the size of one call of [Append].
+// inflater accounts for the memory and the size of one call of [Into].
 type inflater struct {
 	meter *meter.Meter
-	// base is the offset of the result in its slice.
-	base int
 	// working is the number of bytes in use in addition to the result.
 	working int
-	// overwritten is the size of the result's array, without the base, while an inner layer overwrites the outer one in it.
+	// overwritten is the size of the result's array while an inner layer overwrites the outer one in it.
 	overwritten int
 	// outer has the copy of an outer layer. copied is the size of the largest one so far.
 	outer  *[]byte
@@ -92,21 +90,15 @@ func (t *inflater) need(bytes int) error {
 // grow returns dst with capacity for n more bytes. If dst moves, the old array counts as working memory from then on: only a
 // garbage collection frees it.
 func (t *inflater) grow(dst []byte, n int) ([]byte, error) {
-	if cap(dst)-len(dst) < n && (len(dst) > t.base || t.overwritten > 0) {
-		t.working += cap(dst) - t.base
+	isEnough := cap(dst)-len(dst) >= n
+	if !isEnough && (len(dst) > 0 || t.overwritten > 0) {
+		t.working += cap(dst)
 		t.overwritten = 0
 	}
-	if err := t.need(len(dst) - t.base + n); err != nil {
+	if err := t.need(len(dst) + n); err != nil || isEnough {
 		return dst, err
 	}
-	return grow(dst, n), nil
-}
-
-func grow(dst []byte, n int) []byte {
-	if cap(dst)-len(dst) >= n {
-		return dst
-	}
-	return append(newBuffer(len(dst)+n), dst...)
+	return append(newBuffer(len(dst)+n), dst...), nil
 }
 
 // firstBytes is the size of the first buffer of [ReadAll].

@@ -38,7 +38,7 @@ func newZstdReader() *zstd.Decoder {
 	return decoder
 }
 
-func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
+func (t *inflater) zstd(dst, src []byte, limit int) ([]byte, error) {
 	size, err := t.measureZstd(src, limit)
 	if err != nil {
 		return dst, err
@@ -57,7 +57,6 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 		_, _ = reader.DecodeAll(nil, nil) // Else the reader refers to the result until its next use.
 		zstdReaders.Put(reader, own)
 	}()
-	base := len(dst)
 	for len(src) > 0 {
 		frame, err := readFrame(src)
 		if err != nil {
@@ -67,9 +66,9 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 			return dst, err
 		}
 		// Each frame is decoded separately: the size limit of the decoder is exact only for a single frame.
-		space := dst[len(dst):min(cap(dst), base+limit)]
+		space := dst[len(dst):min(cap(dst), limit)]
 		out, err := reader.DecodeAll(src[:frame.length], space[:0:len(space)])
-		t.produced(len(dst) - base + len(out))
+		t.produced(len(dst) + len(out))
 		if errors.Is(err, zstd.ErrDecoderSizeExceeded) && size == limit {
 			return dst, tooLarge(limit)
 		}

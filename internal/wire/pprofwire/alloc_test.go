@@ -18,7 +18,7 @@ import (
 // TestReadAllocatesNothing: for the second payload the tables are large enough.
 func TestReadAllocatesNothing(t *testing.T) {
 	for _, file := range profiletest.OwnPprofs(t) {
-		raw, _, err := inflate.Append(nil, file.Bytes(t), 1<<30, nil)
+		raw, _, err := inflate.Into(nil, file.Bytes(t), 1<<30, nil)
 		require.NoError(t, err)
 		var p Profile
 		require.NoError(t, p.Read(raw, anySize))

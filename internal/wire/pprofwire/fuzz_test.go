@@ -176,7 +176,7 @@ func addSeeds(f *testing.F) {
 	for _, name := range names {
 		content, err := os.ReadFile(name)
 		require.NoError(f, err)
-		if raw, _, err := inflate.Append(nil, content, 1<<20, nil); err == nil {
+		if raw, _, err := inflate.Into(nil, content, 1<<20, nil); err == nil {
 			f.Add(raw)
 		}
 	}

@@ -49,7 +49,7 @@ func testFiles(t *testing.T, files map[string][]byte) {
 	same, refused := 0, 0
 	var p Profile
 	for name, content := range files {
-		raw, _, err := inflate.Append(nil, content, 1<<30, nil)
+		raw, _, err := inflate.Into(nil, content, 1<<30, nil)
 		if err != nil {
 			continue
 		}

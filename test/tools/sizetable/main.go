@@ -137,7 +137,7 @@ which gRPC and ` + "`otlp_http`" + ` have; for ` + "`otlp_http`" + `, ` + "`comp
 		if err != nil {
 			return err
 		}
-		plain, _, err := inflate.Append(nil, payload, pprof.DefaultPprofBytes, nil)
+		plain, _, err := inflate.Into(nil, payload, pprof.DefaultPprofBytes, nil)
 		if err != nil {
 			return err
 		}
