@@ -44,7 +44,7 @@ func (s *server) newAPIs() []*api {
 		},
 		{
 			on: on.PyroscopePush, name: "pyroscope_push", paths: pushPaths,
-			read: s.readCall(pushMessage, describePyroscope), succeed: succeedCall, fail: failCall,
+			read: s.readCall(pushMessage), succeed: succeedCall, fail: failCall,
 		},
 		{
 			on: on.Datadog, name: "datadog", paths: datadogPaths,
@@ -52,7 +52,7 @@ func (s *server) newAPIs() []*api {
 		},
 		{
 			on: on.Parca, name: "parca", paths: parcaPaths,
-			read: s.readCall(writeRawMessage, describeParca), succeed: succeedCall, fail: failParca,
+			read: s.readCall(writeRawMessage), succeed: succeedCall, fail: failParca,
 		},
 	}
 	return slices.DeleteFunc(all, func(one *api) bool { return !one.on })

@@ -139,7 +139,7 @@ func failIngest(w http.ResponseWriter, _ *http.Request, f failure) {
 	if f.refusalClass == malformed {
 		f.status = http.StatusUnprocessableEntity
 	}
-	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
+	failJSON(w, f.status, map[string]any{"code": f.connectCode(), "message": f.text})
 }
 
 // parseName parses the parameter name, app{key=value,key=value}. Values are not quoted, so they cannot contain a comma.

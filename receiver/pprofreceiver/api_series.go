@@ -24,13 +24,15 @@ type messageKind struct {
 	series protowire.Number
 	// labelSet is true if the labels of a series are in a nested message.
 	labelSet bool
+	// serviceLabel is the label that stands in for the service name, as in OpenTelemetry for Prometheus.
+	serviceLabel string
 }
 
 var (
 	// pushMessage is the request of push.v1.PusherService/Push.
 	pushMessage = messageKind{series: 1}
 	// writeRawMessage is the request of parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw.
-	writeRawMessage = messageKind{series: 2, labelSet: true}
+	writeRawMessage = messageKind{series: 2, labelSet: true, serviceLabel: "job"}
 )
 
 // labelBytes is the memory of a label without its text.

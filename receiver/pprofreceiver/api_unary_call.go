@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"google.golang.org/grpc/codes"
 
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const (
@@ -31,9 +31,8 @@ const (
 	grpcPrefix = 5
 )
 
-// readCall reads an RPC over Connect or gRPC, whose request is one message and whose response is empty. describe sets the labels of a
-// series on a source. An invalid profile does not affect the others.
-func (s *server) readCall(kind messageKind, describe func(*pprof.Source, []label)) func(context.Context, *http.Request, *batch, []byte) error {
+// readCall reads an RPC over Connect or gRPC, whose request is one message and whose response is empty. An invalid profile does not affect the others.
+func (s *server) readCall(kind messageKind) func(context.Context, *http.Request, *batch, []byte) error {
 	return func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 		if err := checkEncoding(r, body); err != nil {
 			return err
@@ -58,7 +57,12 @@ func (s *server) readCall(kind messageKind, describe func(*pprof.Source, []label
 			source := ofRequest
 			source.Resource = pcommon.NewMap()
 			ofRequest.Resource.CopyTo(source.Resource)
-			describe(&source, one.labels)
+			for _, l := range one.labels {
+				if l.name != "" && l.name == kind.serviceLabel && l.value != "" {
+					source.Resource.PutStr(attributeServiceName, l.value)
+				}
+			}
+			setFromLabels(&source, one.labels, pyroscopeNames)
 			for j, profile := range one.profiles {
 				if err := payloads.addOneOf(ctx, fmt.Sprintf("series[%d].samples[%d]", i, j), payload{format: s.pprof, content: profile, source: source}); err != nil {
 					return err
@@ -67,10 +71,6 @@ func (s *server) readCall(kind messageKind, describe func(*pprof.Source, []label
 		}
 		return nil
 	}
-}
-
-func describePyroscope(source *pprof.Source, labels []label) {
-	setFromLabels(source, labels, pyroscopeNames)
 }
 
 // message returns the message of a call, without prefix and compression.
@@ -128,7 +128,7 @@ func succeedCall(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", contentType)
 	switch {
 	case isGRPC(r):
-		setGRPCStatus(w.Header(), http.TrailerPrefix, 0, "")
+		setGRPCStatus(w.Header(), http.TrailerPrefix, codes.OK, "")
 		_, _ = w.Write(make([]byte, grpcPrefix))
 	case contentType == typeJSON:
 		_, _ = io.WriteString(w, "{}")
@@ -146,19 +146,19 @@ func failCall(w http.ResponseWriter, r *http.Request, f failure) {
 	if f.refusalClass == unknownFormat {
 		w.Header().Set("Accept-Post", typeProto+", "+typeJSON+", "+typeGRPC)
 	}
-	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
+	failJSON(w, f.status, map[string]any{"code": f.connectCode(), "message": f.text})
 }
 
 // failGRPC writes a response with only trailers.
 func failGRPC(w http.ResponseWriter, f failure) {
 	w.Header().Set("Content-Type", typeGRPC)
-	setGRPCStatus(w.Header(), "", f.code.number, f.text)
+	setGRPCStatus(w.Header(), "", f.code, f.text)
 	w.WriteHeader(http.StatusOK)
 }
 
-func setGRPCStatus(header http.Header, prefix string, number int, text string) {
+func setGRPCStatus(header http.Header, prefix string, code codes.Code, text string) {
 	header.Set("Grpc-Accept-Encoding", "gzip, zstd")
-	header.Set(prefix+"Grpc-Status", strconv.Itoa(number))
+	header.Set(prefix+"Grpc-Status", strconv.Itoa(int(code)))
 	if text != "" {
 		header.Set(prefix+"Grpc-Message", strings.ReplaceAll(url.QueryEscape(text), "+", "%20"))
 	}
@@ -173,22 +173,11 @@ func failUnknown(w http.ResponseWriter, r *http.Request, f failure) {
 	failText(w, r, f)
 }
 
-// describeParca sets the resource from labels. Without a label for the service name, it uses the label job, as
-// OpenTelemetry does for Prometheus.
-func describeParca(source *pprof.Source, labels []label) {
-	for _, l := range labels {
-		if l.name == "job" && l.value != "" {
-			source.Resource.PutStr(attributeServiceName, l.value)
-		}
-	}
-	setFromLabels(source, labels, pyroscopeNames)
-}
-
 // failParca writes an error in the format of gRPC gateways.
 func failParca(w http.ResponseWriter, r *http.Request, f failure) {
 	if r.URL.Path != parcaGatewayPath {
 		failCall(w, r, f)
 		return
 	}
-	failJSON(w, f.status, map[string]any{"code": f.code.number, "message": f.text, "details": []any{}})
+	failJSON(w, f.status, map[string]any{"code": f.code, "message": f.text, "details": []any{}})
 }

@@ -61,7 +61,7 @@ func TestClassify(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
 				got := classOf(err)
-				assert.Equal(t, []any{c.status, c.reason, c.code, c.retryable}, []any{got.status, got.reason, got.code.name, got.retryable})
+				assert.Equal(t, []any{c.status, c.reason, c.code, c.retryable}, []any{got.status, got.reason, got.connectCode(), got.retryable})
 				assert.False(t, c.retryable && isAboutContent(err), "a file is read again after a retryable error")
 			}
 		})

@@ -70,7 +70,7 @@ func (c *collector) repeat(target string, schedule ScheduleConfig, jitter time.D
 // deliver translates a payload and passes it on, or its difference, as delta says. The memory keeps the payload.
 func (c *collector) deliver(ctx context.Context, delta string, t *tracker, content []byte, source pprof.Source, m *requestMemory) (outcome string, err error) {
 	ctx = c.obs.StartProfilesOp(ctx)
-	payloads := c.in.newBatch(c.metrics, m)
+	payloads := &batch{in: c.in, metrics: c.metrics, memory: m}
 	samples, err := 0, payloads.add(ctx, payload{format: c.format, content: content, source: source})
 	switch {
 	case err != nil:

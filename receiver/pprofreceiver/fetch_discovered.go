@@ -23,28 +23,19 @@ const nameDiscovery = "discovery"
 type discoveredJobs struct {
 	*scrape
 	// static has the keys of the jobs of configured targets, which must not start a second time.
-	static        map[string]bool
-	subscriptions []func()
+	static map[string]bool
 
 	mu sync.Mutex
 	// targets are the current targets of each extension, in the order of the option discovery, sorted by position.
 	targets [][]*discovery.Target
 	// possible has the jobs of each target. Some of them do not run: see choose.
 	possible map[*discovery.Target][]*job
-	running  map[string]runningJob
-	// leftOut is the number of targets above maxURLBytes.
-	leftOut int
-}
-
-// runningJob is a job with its task, which is nil if the job is invalid.
-type runningJob struct {
-	job  *job
-	task *task
+	running  map[string]*job
 }
 
 func newDiscoveredJobs(s *scrape) *discoveredJobs {
 	d := &discoveredJobs{
-		scrape: s, static: map[string]bool{}, targets: make([][]*discovery.Target, len(s.cfg.Discovery)), running: map[string]runningJob{},
+		scrape: s, static: map[string]bool{}, targets: make([][]*discovery.Target, len(s.cfg.Discovery)), running: map[string]*job{},
 	}
 	for _, one := range s.jobs {
 		d.static[one.key] = true
@@ -70,35 +61,36 @@ func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.targets[extension] = slices.SortedStableFunc(slices.Values(targets), byPosition)
-	wanted := d.choose()
-	if d.leftOut > 0 {
-		d.health.set(nameDiscovery, fmt.Errorf("%d targets are left out: the URLs of the others have more than %d bytes together", d.leftOut, maxURLBytes))
+	wanted, leftOut := d.choose()
+	if leftOut > 0 {
+		d.health.set(nameDiscovery, fmt.Errorf("%d targets are left out: the URLs of the others have more than %d bytes together", leftOut, maxURLBytes))
 	} else {
 		d.health.forget(nameDiscovery)
 	}
 	for key, before := range d.running {
 		// A job whose settings are equal goes on: it keeps its counters and its place in the interval.
-		if now := wanted[key]; now != nil && now.equal(before.job) {
+		if now := wanted[key]; now != nil && now.equal(before) {
 			delete(wanted, key)
 			continue
 		}
 		delete(d.running, key)
 		d.stop(before.task)
-		d.health.forget(before.job.target)
+		d.health.forget(before.target)
 	}
 	for key, one := range wanted {
-		d.running[key] = runningJob{job: one, task: d.startDiscovered(one)}
+		d.running[key] = one
+		d.startDiscovered(one)
 	}
 }
 
 // startDiscovered starts a job, unless it is invalid. A hash of the key decides when its fetches are within the interval, so that the
 // receiver does not fetch thousands of targets at the same time that were discovered at the same time.
-func (d *discoveredJobs) startDiscovered(one *job) *task {
+func (d *discoveredJobs) startDiscovered(one *job) {
 	if one.invalid != nil {
 		d.health.set(one.target, one.invalid)
-		return nil
+		return
 	}
-	return d.startJob(one, ScheduleConfig{CollectionInterval: one.interval, InitialDelay: untilPlace(time.Now(), one.interval, one.key)}, 0)
+	one.task = d.startJob(one, ScheduleConfig{CollectionInterval: one.interval, InitialDelay: untilPlace(time.Now(), one.interval, one.key)}, 0)
 }
 
 // untilPlace returns the time until the next fetch for a key. The times of the fetches depend on the key and the clock, and not on the
@@ -120,16 +112,15 @@ func byPosition(a, b *discovery.Target) int { return cmp.Compare(a.Position, b.P
 const maxURLBytes = 32 << 20
 
 // choose returns one job for each profile of each URL, so that the receiver fetches nothing twice. If several targets have the same
-// URL, it prefers the target that was discovered with that port, or else the first. Targets above maxURLBytes have no jobs.
-func (d *discoveredJobs) choose() map[string]*job {
+// URL, it prefers the target that was discovered with that port, or else the first. Targets above maxURLBytes have no jobs: leftOut is their number.
+func (d *discoveredJobs) choose() (wanted map[string]*job, leftOut int) {
 	possible := make(map[*discovery.Target][]*job, len(d.possible))
-	wanted := make(map[string]*job, len(d.running))
+	wanted = make(map[string]*job, len(d.running))
 	urlBytes := 0
-	d.leftOut = 0
 	for _, targets := range d.targets {
 		for _, target := range targets {
 			if urlBytes > maxURLBytes {
-				d.leftOut++
+				leftOut++
 				continue
 			}
 			jobs, known := d.possible[target]
@@ -146,5 +137,5 @@ func (d *discoveredJobs) choose() map[string]*job {
 		}
 	}
 	d.possible = possible
-	return wanted
+	return wanted, leftOut
 }

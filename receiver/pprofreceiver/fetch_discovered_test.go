@@ -188,7 +188,7 @@ func TestDiscoveredOnce(t *testing.T) {
 		Profiles: map[string]discovery.Profile{"heap": {Port: "6060"}},
 	}
 	d.targets = [][]*discovery.Target{{sidecar, app, {Address: "static:1"}}, {app}}
-	wanted := d.choose()
+	wanted, _ := d.choose()
 	require.Len(t, wanted, 1)
 	assert.Equal(t, "app", wanted["heap http://10.0.0.1:6060/debug/pprof/heap"].labels["k8s.container.name"])
 }

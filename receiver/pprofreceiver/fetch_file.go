@@ -218,7 +218,7 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	if err != nil {
 		return err
 	}
-	defer m.end()
+	defer m.arrival.Release()
 	content := make([]byte, mark.Size)
 	_, err = io.ReadFull(file, content)
 	if info, statErr := file.Stat(); statErr != nil || markOf(info) != mark || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

@@ -146,7 +146,7 @@ func TestDiscoveredPreference(t *testing.T) {
 		}
 	}
 	chosen := func() string {
-		return d.running["heap http://10.0.0.1:6060/debug/pprof/heap"].job.labels["k8s.container.name"]
+		return d.running["heap http://10.0.0.1:6060/debug/pprof/heap"].labels["k8s.container.name"]
 	}
 	defer func() { require.NoError(t, d.shutdown(t.Context())) }()
 	d.update(1, []*discovery.Target{container("second extension", "10.0.0.1", 0)})

@@ -30,8 +30,8 @@ type scrape struct {
 	cfg *ScrapeConfig
 	// jobs are those of the configured targets.
 	jobs []*job
-	// discovered is nil unless extensions discover targets.
-	discovered *discoveredJobs
+	// subscriptions end those to extensions that discover targets.
+	subscriptions []func()
 	// http configures client.
 	http   confighttp.ClientConfig
 	client httpclient.Client
@@ -92,11 +92,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	for _, one := range s.jobs {
 		s.startJob(one, s.cfg.Schedule, min(maxJitter, s.cfg.Schedule.CollectionInterval/3))
 	}
-	if len(s.cfg.Discovery) == 0 {
-		return nil
-	}
-	s.discovered = newDiscoveredJobs(s)
-	return s.discovered.subscribe(host)
+	return newDiscoveredJobs(s).subscribe(host)
 }
 
 func (s *scrape) startJob(one *job, schedule ScheduleConfig, jitter time.Duration) *task {
@@ -108,10 +104,8 @@ func (s *scrape) startJob(one *job, schedule ScheduleConfig, jitter time.Duratio
 
 // Shutdown stops the schedules and waits for the fetches in progress.
 func (s *scrape) Shutdown(ctx context.Context) error {
-	if s.discovered != nil {
-		for _, unsubscribe := range s.discovered.subscriptions {
-			unsubscribe()
-		}
+	for _, unsubscribe := range s.subscriptions {
+		unsubscribe()
 	}
 	err := s.shutdown(ctx)
 	s.client.Close()
@@ -125,7 +119,7 @@ func (s *scrape) round(ctx context.Context, j *job, differences *tracker, answer
 	if err != nil {
 		return "", err
 	}
-	defer m.end()
+	defer m.arrival.Release()
 	asking, end, err := s.asked.begin(ctx, time.Duration(j.profile.Seconds)*time.Second, *answered)
 	if err != nil {
 		return "", err
@@ -163,7 +157,7 @@ func (s *scrape) source(j *job) pprof.Source {
 // fetchTimeout is the default timeout of an answer, in addition to the seconds for which the target is to profile.
 const fetchTimeout = 30 * time.Second
 
-// job is one profile of one target. It does not change.
+// job is one profile of one target. Only task changes.
 type job struct {
 	// key has the name of the profile and target. Jobs with equal keys would fetch the same profile.
 	key string
@@ -181,6 +175,8 @@ type job struct {
 	interval time.Duration
 	ownPort  bool
 	invalid  error
+	// task repeats a discovered job. It is nil until the job starts, and if it is invalid.
+	task *task
 }
 
 // newJob returns the job for a profile of the target with this URL. It ignores seconds in params, since the profile has them.

@@ -72,7 +72,7 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 	if err != nil {
 		return "", err
 	}
-	defer m.end()
+	defer m.arrival.Release()
 	source := s.in.newSource()
 	source.ProfileName = name
 	// resource_attributes override the resource of the Collector.

@@ -80,16 +80,13 @@ const (
 	formatFolded = "folded" // collapsed stacks with counts
 )
 
-// decodeText is the Decode of a translator.
-type decodeText func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error)
-
 // namedFormat is a format that a request can name, in addition to pprof and jfr.
 type namedFormat struct {
 	// names are equivalent. Errors list the first one.
 	names []string
 	// form is that of collapsed stacks, if decode is nil.
 	form   collapsed.Form
-	decode decodeText
+	decode func(payload []byte, source pprof.Source, options text.Options) (pprofile.Profiles, pprof.DecodeStats, error)
 	// takesType is true if a request can name the type of the values.
 	takesType bool
 	// isIn reports whether a payload that begins like this has the format. It is nil if only a request can say that.

@@ -72,7 +72,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	}, nil
 }
 
-// begin begins a request or fetch that uses base bytes until its end. abort makes reading its body fail. The caller must call end.
+// begin begins a request or fetch that uses base bytes until its end. abort makes reading its body fail. The caller must release its arrival.
 func (in *intake) begin(ctx context.Context, base int64, abort func()) (*requestMemory, error) {
 	arrival, err := in.budget.Arrive(ctx, base, abort)
 	if err != nil {
@@ -126,9 +126,6 @@ type requestMemory struct {
 	leave func()
 }
 
-// end releases all memory.
-func (m *requestMemory) end() { m.arrival.Release() }
-
 // read reads a body to its end, and keeps it. announced is its announced length, or -1. If it is empty, the error is io.EOF.
 func (m *requestMemory) read(ctx context.Context, body io.Reader, announced int64) ([]byte, error) {
 	content, err := m.arrival.Read(ctx, body, announced, workFactor)
@@ -142,11 +139,6 @@ func (m *requestMemory) read(ctx context.Context, body io.Reader, announced int6
 func (m *requestMemory) inflate(body []byte, limit int) ([]byte, error) {
 	plain, _, err := inflate.Open(new([]byte), body, limit, m.Meter)
 	return plain, err
-}
-
-// keepOnly holds exactly this many bytes and the base, instead of everything before. Content that was read must not be used afterwards.
-func (m *requestMemory) keepOnly(ctx context.Context, bytes int64) error {
-	return m.arrival.Resize(ctx, m.base+bytes)
 }
 
 // times is the time range in a request. It does not depend on the time of arrival: a retry gets the same ids.

@@ -47,10 +47,6 @@ type batch struct {
 // wasted as a multiple of limits.inflated_bytes.
 const wasteFactor = 4
 
-func (in *intake) newBatch(metrics *apiMetrics, m *requestMemory) *batch {
-	return &batch{in: in, metrics: metrics, memory: m}
-}
-
 // add translates a payload and counts it. An error applies to the whole batch. It has a class, see [classOf].
 func (b *batch) add(ctx context.Context, p payload) error {
 	if len(p.content) == 0 {
@@ -122,7 +118,8 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	if len(b.messages) > 0 {
 		bytes := memory.MessageFactor * b.messageBytes
-		if err := b.memory.keepOnly(ctx, bytes); err != nil {
+		// Only the message and the base are in use. The payloads must not be used any more.
+		if err := b.memory.arrival.Resize(ctx, b.memory.base+bytes); err != nil {
 			return b.samples, err
 		}
 		message, err := combine(b.messages, b.in.kept...)
@@ -150,7 +147,7 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 // deliverChanged is deliver for profiles from which samples were removed. It removes what only they used from the dictionaries, and the
 // original payloads, which contain them.
 func (b *batch) deliverChanged(ctx context.Context) (samples int, err error) {
-	if err := b.memory.keepOnly(ctx, memory.MessageFactor*b.messageBytes); err != nil {
+	if err := b.memory.arrival.Resize(ctx, b.memory.base+memory.MessageFactor*b.messageBytes); err != nil {
 		return 0, err
 	}
 	b.samples = 0

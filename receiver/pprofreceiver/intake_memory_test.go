@@ -44,7 +44,7 @@ func TestReadAboveBudget(t *testing.T) {
 	_, err = m.read(t.Context(), &from, -1)
 	require.ErrorIs(t, err, memory.ErrTooLarge)
 	assert.Less(t, int64(1<<40)-from.N, int64(1<<20))
-	m.end()
+	m.arrival.Release()
 	assert.Zero(t, used(b))
 }
 
@@ -67,13 +67,13 @@ func TestCountersBesideTheirProfile(t *testing.T) {
 	in := &intake{budget: b}
 	m, err := in.begin(t.Context(), 500<<10, func() {})
 	require.NoError(t, err)
-	payloads := in.newBatch(nil, m)
+	payloads := &batch{in: in, metrics: nil, memory: m}
 	payloads.samples = 150 << 10 / counterBytes
 	var one tracker
 	require.ErrorIs(t, one.begin(t.Context(), payloads), memory.ErrTooLarge)
 	require.NoError(t, m.Err(), "the work on the profile fits")
 	one.release()
-	m.end()
+	m.arrival.Release()
 	assert.Zero(t, used(b))
 }
 

@@ -83,8 +83,8 @@ func TestShutdownIsBounded(t *testing.T) {
 	in := r.receiver.intake
 	m, err := in.begin(t.Context(), 0, func() {})
 	require.NoError(t, err)
-	defer m.end()
-	late := in.newBatch(newAPIMetrics(in.metrics, "pprof"), m)
+	defer m.arrival.Release()
+	late := &batch{in: in, metrics: newAPIMetrics(in.metrics, "pprof"), memory: m}
 	require.NoError(t, late.add(t.Context(), payload{format: in.formats.pprof(false, ""), content: plain(t, cpuProfile(1)), source: in.newSource()}))
 	_, err = late.deliver(t.Context())
 	require.ErrorContains(t, err, "shutting down")

@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
@@ -23,35 +27,42 @@ type refusalClass struct {
 	// reason is the value of the attribute of receiver_pprof_refusals, or the outcome of a fetch.
 	reason string
 	// code is the status in Connect and gRPC.
-	code statusCode
+	code codes.Code
 	// retryable means that the same request may succeed later. The answer has Retry-After.
 	retryable bool
 }
 
 // The classes. An API whose clients expect another status modifies a copy.
 var (
-	internalError       = refusalClass{status: http.StatusInternalServerError, reason: "internal", code: codeInternal}
-	malformed           = refusalClass{status: http.StatusBadRequest, reason: "malformed", code: codeInvalidArgument}
-	notPprof            = refusalClass{status: http.StatusUnsupportedMediaType, reason: "not_pprof", code: codeInvalidArgument}
-	unknownEncoding     = refusalClass{status: http.StatusUnsupportedMediaType, reason: "unknown_encoding", code: codeUnimplemented}
-	unknownFormat       = refusalClass{status: http.StatusUnsupportedMediaType, reason: "unknown_format", code: codeInvalidArgument}
-	tooLarge            = refusalClass{status: http.StatusRequestEntityTooLarge, reason: "too_large", code: codeResourceExhausted}
-	badQuery            = refusalClass{status: http.StatusBadRequest, reason: "bad_query", code: codeInvalidArgument}
-	wrongMethod         = refusalClass{status: http.StatusMethodNotAllowed, reason: "wrong_method", code: codeUnimplemented}
-	unknownPath         = refusalClass{status: http.StatusNotFound, reason: "unknown_path", code: codeUnimplemented}
-	notAllowed          = refusalClass{status: http.StatusUnauthorized, reason: "not_allowed", code: codeUnauthenticated}
-	tooSlow             = refusalClass{status: http.StatusRequestTimeout, reason: "too_slow", code: codeDeadlineExceeded}
-	aborted             = refusalClass{status: http.StatusBadRequest, reason: "aborted", code: codeCanceled}
-	busy                = refusalClass{status: http.StatusServiceUnavailable, reason: "busy", code: codeUnavailable, retryable: true}
-	tenantBusy          = refusalClass{status: http.StatusTooManyRequests, reason: "tenant_busy", code: codeUnavailable, retryable: true}
-	outOfMemory         = refusalClass{status: http.StatusServiceUnavailable, reason: "memory_budget", code: codeUnavailable, retryable: true}
-	consumerUnavailable = refusalClass{status: http.StatusServiceUnavailable, reason: "consumer_unavailable", code: codeUnavailable, retryable: true}
-	consumerRejected    = refusalClass{status: http.StatusBadRequest, reason: "consumer_rejected", code: codeInvalidArgument}
+	internalError       = refusalClass{status: http.StatusInternalServerError, reason: "internal", code: codes.Internal}
+	malformed           = refusalClass{status: http.StatusBadRequest, reason: "malformed", code: codes.InvalidArgument}
+	notPprof            = refusalClass{status: http.StatusUnsupportedMediaType, reason: "not_pprof", code: codes.InvalidArgument}
+	unknownEncoding     = refusalClass{status: http.StatusUnsupportedMediaType, reason: "unknown_encoding", code: codes.Unimplemented}
+	unknownFormat       = refusalClass{status: http.StatusUnsupportedMediaType, reason: "unknown_format", code: codes.InvalidArgument}
+	tooLarge            = refusalClass{status: http.StatusRequestEntityTooLarge, reason: "too_large", code: codes.ResourceExhausted}
+	badQuery            = refusalClass{status: http.StatusBadRequest, reason: "bad_query", code: codes.InvalidArgument}
+	wrongMethod         = refusalClass{status: http.StatusMethodNotAllowed, reason: "wrong_method", code: codes.Unimplemented}
+	unknownPath         = refusalClass{status: http.StatusNotFound, reason: "unknown_path", code: codes.Unimplemented}
+	notAllowed          = refusalClass{status: http.StatusUnauthorized, reason: "not_allowed", code: codes.Unauthenticated}
+	tooSlow             = refusalClass{status: http.StatusRequestTimeout, reason: "too_slow", code: codes.DeadlineExceeded}
+	aborted             = refusalClass{status: http.StatusBadRequest, reason: "aborted", code: codes.Canceled}
+	busy                = refusalClass{status: http.StatusServiceUnavailable, reason: "busy", code: codes.Unavailable, retryable: true}
+	tenantBusy          = refusalClass{status: http.StatusTooManyRequests, reason: "tenant_busy", code: codes.Unavailable, retryable: true}
+	outOfMemory         = refusalClass{status: http.StatusServiceUnavailable, reason: "memory_budget", code: codes.Unavailable, retryable: true}
+	consumerUnavailable = refusalClass{status: http.StatusServiceUnavailable, reason: "consumer_unavailable", code: codes.Unavailable, retryable: true}
+	consumerRejected    = refusalClass{status: http.StatusBadRequest, reason: "consumer_rejected", code: codes.InvalidArgument}
 
 	unreachable  = refusalClass{reason: "unreachable"}
 	badAnswer    = refusalClass{reason: "bad_answer"}
 	profilerBusy = refusalClass{reason: "profiler_busy"}
 )
+
+var wordEnd = regexp.MustCompile("([a-z])([A-Z])")
+
+// connectCode returns the name of the code in Connect, such as invalid_argument.
+func (c refusalClass) connectCode() string {
+	return strings.ToLower(wordEnd.ReplaceAllString(c.code.String(), "${1}_${2}"))
+}
 
 // classified is an error with its class.
 type classified struct {
@@ -107,21 +118,3 @@ func refusePanic(action string, err *error) {
 		*err = newRefusal(malformed, "cannot %s: %v", action, cause)
 	}
 }
-
-// statusCode is a status code of gRPC and Connect.
-type statusCode struct {
-	number int
-	name   string
-}
-
-// The codes that this server returns.
-var (
-	codeCanceled          = statusCode{1, "canceled"}
-	codeInvalidArgument   = statusCode{3, "invalid_argument"}
-	codeDeadlineExceeded  = statusCode{4, "deadline_exceeded"}
-	codeResourceExhausted = statusCode{8, "resource_exhausted"}
-	codeUnimplemented     = statusCode{12, "unimplemented"}
-	codeInternal          = statusCode{13, "internal"}
-	codeUnavailable       = statusCode{14, "unavailable"}
-	codeUnauthenticated   = statusCode{16, "unauthenticated"}
-)

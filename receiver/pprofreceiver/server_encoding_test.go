@@ -134,7 +134,7 @@ func FuzzDecode(f *testing.F) {
 		b := memory.New(1<<30, 0)
 		m, err := (&intake{budget: b}).begin(t.Context(), 0, func() {})
 		require.NoError(t, err)
-		defer m.end()
+		defer m.arrival.Release()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
 		require.NoError(t, err)
 		request.Header.Set("Content-Encoding", encoding)

@@ -33,7 +33,10 @@ func (s *server) handler() http.Handler {
 	paths := slices.Sorted(maps.Keys(s.byPath))
 	for _, path := range paths {
 		one := s.byPath[path]
-		mux.HandleFunc(exactly(path), func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, one) })
+		if path == "/" {
+			path = "/{$}" // nothing below it
+		}
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, one) })
 	}
 	known := strings.Join(paths, ", ")
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -55,14 +58,6 @@ func singleSlashes(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// exactly returns the pattern that matches a path and nothing below it.
-func exactly(path string) string {
-	if path == "/" {
-		return "/{$}"
-	}
-	return path
 }
 
 func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, one *api) {
@@ -104,7 +99,7 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return 0, err
 	}
-	defer m.end()
+	defer m.arrival.Release()
 	body, err := m.read(reading, r.Body, r.ContentLength)
 	if err != nil {
 		return 0, bodyError(err)
@@ -118,7 +113,7 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if body, err = s.decode(r, m, body); err != nil {
 		return 0, err
 	}
-	payloads := s.intake.newBatch(one.metrics, m)
+	payloads := &batch{in: s.intake, metrics: one.metrics, memory: m}
 	if err := one.read(reading, r, payloads, body); err != nil {
 		return 0, err
 	}
