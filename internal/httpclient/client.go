@@ -28,7 +28,7 @@ type Client struct {
 
 // New returns the client of a configuration.
 func New(ctx context.Context, cfg confighttp.ClientConfig, host component.Host, set component.TelemetrySettings) (c Client, err error) {
-	extensions := map[component.ID]component.Component{innermostID: &innermost{&c.connections.Transport}}
+	extensions := map[component.ID]component.Component{innermostID: &innermost{transport: &c.connections.Transport}}
 	maps.Copy(extensions, host.GetExtensions())
 	last := len(cfg.Middlewares)
 	cfg.Middlewares = slices.Grow(slices.Clip(cfg.Middlewares), 1)[:last+1]
@@ -53,13 +53,13 @@ var innermostID = component.NewIDWithName(component.MustNewType("otelpprof"), "i
 const maxHeader = 64 << 10
 
 // innermost is a middleware that notes the transport with the connections, and limits the headers of its responses.
-type innermost struct{ transport *http.RoundTripper }
+type innermost struct {
+	component.StartFunc
+	component.ShutdownFunc
+	transport *http.RoundTripper
+}
 
 var _ extensionmiddleware.HTTPClient = (*innermost)(nil)
-
-func (*innermost) Start(context.Context, component.Host) error { return nil }
-
-func (*innermost) Shutdown(context.Context) error { return nil }
 
 // GetHTTPRoundTripper returns the middleware.
 func (i *innermost) GetHTTPRoundTripper(context.Context) (extensionmiddleware.WrapHTTPRoundTripperFunc, error) {

@@ -48,28 +48,31 @@ type seriesCollector struct {
 	profiles int
 }
 
-func (c *seriesCollector) begin() (*series, error) {
+// begin begins the next series. What follows belongs to it.
+func (c *seriesCollector) begin() error {
 	if len(c.series) == c.limit {
-		return nil, newRefusal(tooLarge, "message too large: more than %d series", c.limit)
+		return newRefusal(tooLarge, "message too large: more than %d series", c.limit)
 	}
 	c.series = append(c.series, series{})
-	return &c.series[len(c.series)-1], nil
+	return nil
 }
 
-// addLabel adds a label of a series, unless a limit is exceeded.
-func (c *seriesCollector) addLabel(s *series, name, value string) (err error) {
+// addLabel adds a label, unless a limit is exceeded.
+func (c *seriesCollector) addLabel(name, value string) (err error) {
 	if err := c.memory.Use(int64(labelBytes + len(name) + len(value))); err != nil {
 		return err
 	}
+	s := &c.series[len(c.series)-1]
 	s.labels, err = appendLabel(s.labels, name, value)
 	return err
 }
 
-func (c *seriesCollector) addProfile(s *series, profile []byte) error {
+func (c *seriesCollector) addProfile(profile []byte) error {
 	if c.profiles == c.limit {
 		return newRefusal(tooLarge, "message too large: more than %d profiles", c.limit)
 	}
 	c.profiles++
+	s := &c.series[len(c.series)-1]
 	s.profiles = append(s.profiles, profile)
 	return nil
 }
@@ -102,20 +105,18 @@ const (
 func (m messageKind) read(message []byte, limit int, memory *meter.Meter) ([]series, error) {
 	c := seriesCollector{limit: limit, memory: memory}
 	err := eachMessage(message, m.series, "series", func(content []byte) error {
-		s, err := c.begin()
-		if err != nil {
+		if err := c.begin(); err != nil {
 			return err
 		}
-		return m.readSeries(&c, s, content)
+		return m.readSeries(&c, content)
 	})
 	return c.series, err
 }
 
-func (m messageKind) readSeries(c *seriesCollector, s *series, content []byte) error {
-	addLabel := func(content []byte) error { return c.readLabel(s, content) }
-	addLabels := addLabel
+func (m messageKind) readSeries(c *seriesCollector, content []byte) error {
+	addLabels := c.readLabel
 	if m.labelSet {
-		addLabels = func(set []byte) error { return eachMessage(set, labelSetLabels, "labels", addLabel) }
+		addLabels = func(set []byte) error { return eachMessage(set, labelSetLabels, "labels", c.readLabel) }
 	}
 	if err := eachMessage(content, seriesLabels, "labels", addLabels); err != nil {
 		return err
@@ -125,11 +126,11 @@ func (m messageKind) readSeries(c *seriesCollector, s *series, content []byte) e
 		if err != nil {
 			return err
 		}
-		return c.addProfile(s, profile)
+		return c.addProfile(profile)
 	})
 }
 
-func (c *seriesCollector) readLabel(s *series, content []byte) error {
+func (c *seriesCollector) readLabel(content []byte) error {
 	name, err := lastBytes(content, labelName, "label name")
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ func (c *seriesCollector) readLabel(s *series, content []byte) error {
 	if len(name) > maxLabelName || len(value) > maxLabelValue {
 		name, value = name[:min(len(name), maxLabelName+1)], value[:min(len(value), maxLabelValue+1)]
 	}
-	return c.addLabel(s, string(name), string(value))
+	return c.addLabel(string(name), string(value))
 }
 
 // lastBytes returns the content of the last field of this number: a field that is not repeated can occur again, and the last one counts.

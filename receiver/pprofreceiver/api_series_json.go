@@ -54,32 +54,30 @@ func (r *jsonReader) object(f func(key []byte) error) error {
 }
 
 func (r *jsonReader) readSeries() error {
-	s, err := r.begin()
-	if err != nil {
+	if err := r.begin(); err != nil {
 		return err
 	}
-	labels := func() error { return r.Array(func() error { return r.readLabel(s) }) }
 	return r.object(func(key []byte) error {
 		switch string(key) {
 		case "labels":
 			if !r.labelSet {
-				return labels()
+				return r.Array(r.readLabel)
 			}
 			return r.object(func(key []byte) error {
 				if string(key) != "labels" {
 					return r.Skip()
 				}
-				return labels()
+				return r.Array(r.readLabel)
 			})
 		case "samples":
-			return r.Array(func() error { return r.readSample(s) })
+			return r.Array(r.readSample)
 		default:
 			return r.Skip()
 		}
 	})
 }
 
-func (r *jsonReader) readLabel(s *series) error {
+func (r *jsonReader) readLabel() error {
 	var name, value string
 	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -95,7 +93,7 @@ func (r *jsonReader) readLabel(s *series) error {
 	if err != nil {
 		return err
 	}
-	return r.addLabel(s, name, value)
+	return r.addLabel(name, value)
 }
 
 // labelText reads a string, or null. The result can be slightly longer than limit.
@@ -125,7 +123,7 @@ func (r *jsonReader) unescape(raw []byte) ([]byte, error) {
 	return jsonscan.Unescape(raw), nil
 }
 
-func (r *jsonReader) readSample(s *series) error {
+func (r *jsonReader) readSample() error {
 	var profile []byte
 	err := r.object(func(key []byte) error {
 		if string(key) != "rawProfile" && string(key) != "raw_profile" {
@@ -146,7 +144,7 @@ func (r *jsonReader) readSample(s *series) error {
 	if err != nil {
 		return err
 	}
-	return r.addProfile(s, profile)
+	return r.addProfile(profile)
 }
 
 // decodeBase64 decodes both alphabets, with or without padding, as the JSON form of protobuf allows. It overwrites text.

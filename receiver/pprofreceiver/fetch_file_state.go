@@ -55,22 +55,19 @@ func openFileState(ctx context.Context, host component.Host, id component.ID, ex
 	if !ok {
 		return nil, fmt.Errorf("the extension %q is not a storage extension", extension)
 	}
-	var err error
-	if s.client, err = keeper.GetClient(ctx, component.KindReceiver, id, nameFile); err != nil {
+	client, err := keeper.GetClient(ctx, component.KindReceiver, id, nameFile)
+	if err != nil {
 		return nil, fmt.Errorf("cannot open the storage %q: %w", extension, err)
 	}
-	if err := s.restore(ctx); err != nil {
+	s.client = client
+	text, err := client.Get(ctx, stateKey)
+	if err == nil && text != nil {
+		err = json.Unmarshal(text, &s.read)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot restore which files were read: %w", err), s.close(ctx))
 	}
 	return s, nil
-}
-
-func (s *fileState) restore(ctx context.Context) error {
-	text, err := s.client.Get(ctx, stateKey)
-	if err != nil || text == nil {
-		return err
-	}
-	return json.Unmarshal(text, &s.read)
 }
 
 func (s *fileState) remember(path string, mark fileMark) {

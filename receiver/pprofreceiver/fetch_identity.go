@@ -35,10 +35,6 @@ type tableEntry struct {
 	index int32
 }
 
-func newIdentities(of pprofile.ProfilesDictionary) *identities {
-	return &identities{dictionary: of, known: map[tableEntry]identity{}}
-}
-
 func (s *identities) of(sample pprofile.Sample) identity {
 	link := s.dictionary.LinkTable().At(int(sample.LinkIndex()))
 	trace, span := link.TraceID(), link.SpanID()

@@ -65,7 +65,7 @@ func isGauge(sampleType string) bool { return strings.HasPrefix(sampleType, "inu
 // it was fetched, for profiles without a time. Samples without a difference are removed, which may leave unreferenced
 // entries in the dictionary.
 func (t *tracker) apply(message pprofile.Profiles, fetched time.Time) change {
-	ids := newIdentities(message.Dictionary())
+	ids := &identities{dictionary: message.Dictionary(), known: map[tableEntry]identity{}}
 	t.next.counters, t.next.at = readCounters(message, ids), timeOf(message, fetched)
 	switch {
 	case t.known.counters == nil:

@@ -29,8 +29,6 @@ type formats struct {
 	decoder     *pprof.Decoder
 	recordings  *jfr.Decoder
 	textOptions text.Options
-	// limit is the maximum size of a decompressed payload in bytes.
-	limit int
 
 	logger *zap.Logger
 	lock   sync.Mutex
@@ -47,7 +45,6 @@ func newFormats(options pprof.DecodeOptions, keepGeneratedNames bool, logger *za
 			IncludeOriginalPayload: options.IncludeOriginalPayload,
 		}),
 		textOptions: text.Options{Limits: options.Limits, KeepGeneratedNames: keepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload},
-		limit:       options.Limits.InflatedBytes,
 		logger:      logger,
 		logged:      map[string]struct{}{},
 	}

@@ -55,14 +55,14 @@ func (f *formats) jfr(labels []byte, period time.Duration) payloadFormat {
 // container returns a format whose payloads can be in a container. suffix is the end of the name of the only file in a zip that is read.
 func (f *formats) container(content payloadFormat, suffix string) payloadFormat {
 	return func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-		unpacker := &unpacker{suffix: suffix, limit: f.limit, work: meter.New(0, source.Reserve)}
-		unpacked, err := unpacker.open(payload)
+		work := meter.New(0, source.Reserve)
+		unpacked, err := f.unpack(payload, suffix, work)
 		if err != nil {
-			return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: int(min(unpacker.work.Used(), int64(f.limit)))}, err
+			return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: int(min(work.Used(), int64(f.textOptions.Limits.InflatedBytes)))}, err
 		}
-		isContainer := unpacker.work.Used() > 0
+		isContainer := work.Used() > 0
 		if isContainer {
-			source.Reserve = unpacker.work.Reserve
+			source.Reserve = work.Reserve
 		}
 		profiles, stats, err := content(unpacked, source)
 		if isContainer {
@@ -73,34 +73,26 @@ func (f *formats) container(content payloadFormat, suffix string) payloadFormat 
 	}
 }
 
-// unpacker unpacks containers.
-type unpacker struct {
-	suffix string
-	// limit is the maximum size of an unpacked payload in bytes.
-	limit int
-	work  *meter.Meter
-}
-
-// open returns the content of a payload, which can still be compressed with gzip or zstd. A payload that is no container is returned
+// unpack returns the content of a payload, which can still be compressed with gzip or zstd. A payload that is no container is returned
 // unchanged. Its memory stays in use.
-func (u *unpacker) open(payload []byte) (content []byte, err error) {
+func (f *formats) unpack(payload []byte, suffix string, work *meter.Meter) (content []byte, err error) {
 	defer refusePanic("unpack the payload", &err)
 	switch {
 	case bytes.HasPrefix(payload, []byte(lz4Magic)):
-		if err := u.work.Use(lz4DecoderBytes); err != nil {
+		if err := work.Use(lz4DecoderBytes); err != nil {
 			return nil, err
 		}
-		return u.read(lz4.NewReader(bytes.NewReader(payload)))
+		return f.readAll(lz4.NewReader(bytes.NewReader(payload)), work)
 	case bytes.HasPrefix(payload, []byte(zipMagic)):
-		return u.openZip(payload)
+		return f.unzip(payload, suffix, work)
 	default:
 		return payload, nil
 	}
 }
 
-// openZip unpacks the only file of a zip that has the suffix.
-func (u *unpacker) openZip(payload []byte) ([]byte, error) {
-	if err := u.work.Use(zipDecoderBytes + zipFactor*int64(len(payload))); err != nil {
+// unzip unpacks the only file of a zip that has the suffix.
+func (f *formats) unzip(payload []byte, suffix string, work *meter.Meter) ([]byte, error) {
+	if err := work.Use(zipDecoderBytes + zipFactor*int64(len(payload))); err != nil {
 		return nil, err
 	}
 	archive, err := zip.NewReader(bytes.NewReader(payload), int64(len(payload)))
@@ -109,31 +101,32 @@ func (u *unpacker) openZip(payload []byte) ([]byte, error) {
 	}
 	var found *zip.File
 	for _, file := range archive.File {
-		if !strings.HasSuffix(file.Name, u.suffix) {
+		if !strings.HasSuffix(file.Name, suffix) {
 			continue
 		}
 		if found != nil {
-			return nil, newRefusal(malformed, "the zip has more than one file that ends in %s: %.64q and %.64q", u.suffix, found.Name, file.Name)
+			return nil, newRefusal(malformed, "the zip has more than one file that ends in %s: %.64q and %.64q", suffix, found.Name, file.Name)
 		}
 		found = file
 	}
 	if found == nil {
-		return nil, newRefusal(malformed, "the zip has no file that ends in %s", u.suffix)
+		return nil, newRefusal(malformed, "the zip has no file that ends in %s", suffix)
 	}
 	from, err := found.Open()
 	if err != nil {
 		return nil, refuseUnreadable("unpack the payload", err)
 	}
 	defer from.Close()
-	return u.read(from)
+	return f.readAll(from, work)
 }
 
-// read reads a whole file.
-func (u *unpacker) read(from io.Reader) ([]byte, error) {
-	content, err := inflate.ReadAll(from, u.limit, u.work)
+// readAll reads a whole file.
+func (f *formats) readAll(from io.Reader, work *meter.Meter) ([]byte, error) {
+	limit := f.textOptions.Limits.InflatedBytes
+	content, err := inflate.ReadAll(from, limit, work)
 	switch {
 	case errors.Is(err, inflate.ErrTooLarge):
-		return nil, newRefusal(tooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", u.limit, err)
+		return nil, newRefusal(tooLarge, "the unpacked payload is larger than limits.inflated_bytes, %d: %w", limit, err)
 	case err != nil:
 		return nil, refuseUnreadable("unpack the payload", err)
 	}

@@ -30,7 +30,7 @@ func (f *formats) pprof(legacyAllowed bool, hint string) payloadFormat {
 			return profiles, stats, newRefusal(notPprof, "%w: it looks like one of the older formats%s", err, hint)
 		}
 		work := meter.New(0, source.Reserve)
-		converted, size, err := convertLegacy(payload, min(f.limit, maxLegacyBytes), work)
+		converted, size, err := convertLegacy(payload, min(f.textOptions.Limits.InflatedBytes, maxLegacyBytes), work)
 		size = max(size, stats.InflatedBytes) // The limit of older formats is smaller, but the payload was decompressed before.
 		if err != nil {
 			return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size, Begin: stats.Begin}, err

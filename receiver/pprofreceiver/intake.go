@@ -163,15 +163,10 @@ func (t times) setMissing(profiles pprofile.Profiles) {
 			profile.SetDurationNano(duration)
 		}
 		profile.SetTime(start)
-		profile.SetProfileID(idAt(profile.ProfileID(), start, duration))
+		id := profile.ProfileID()
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(id[:], uint64(start)), duration))
+		profile.SetProfileID(pprofile.ProfileID(sum[:16]))
 	}
-}
-
-// idAt returns an id that is the same for the same id and times.
-func idAt(id pprofile.ProfileID, start pcommon.Timestamp, duration uint64) pprofile.ProfileID {
-	content := binary.BigEndian.AppendUint64(id[:], uint64(start))
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(content, duration))
-	return pprofile.ProfileID(sum[:16])
 }
 
 // arrivalClock returns the times of arrival of payloads. They ascend strictly: a batch joins profiles with equal times to one pprof.
@@ -182,16 +177,6 @@ func (a *arrivalClock) next(now time.Time) pcommon.Timestamp {
 		last := a.last.Load()
 		if next := max(now.UnixNano(), last+1); a.last.CompareAndSwap(last, next) {
 			return pcommon.Timestamp(next)
-		}
-	}
-}
-
-// setArrival sets the time of profiles for which neither the payload nor the request has one. It does not become a part of the id:
-// a retry arrives at another time.
-func setArrival(profiles pprofile.Profiles, arrived pcommon.Timestamp) {
-	for profile := range walk.Profiles(profiles) {
-		if profile.Time() == 0 {
-			profile.SetTime(arrived)
 		}
 	}
 }

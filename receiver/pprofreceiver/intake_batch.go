@@ -72,7 +72,12 @@ func (b *batch) add(ctx context.Context, p payload) error {
 	}
 	b.messageBytes += size
 	p.times.setMissing(profiles)
-	setArrival(profiles, b.in.clock.next(time.Now()))
+	arrived := b.in.clock.next(time.Now())
+	for profile := range walk.Profiles(profiles) {
+		if profile.Time() == 0 {
+			profile.SetTime(arrived) // It is no part of the id: a retry arrives at another time.
+		}
+	}
 	b.samples += stats.OTLPSamples
 	b.inflated += stats.InflatedBytes
 	b.messages = append(b.messages, profiles)
