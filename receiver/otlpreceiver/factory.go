@@ -11,8 +11,6 @@ import (
 	"context"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
@@ -26,33 +24,19 @@ func NewFactory() xreceiver.Factory {
 	return xreceiver.NewFactory(
 		core.Type(),
 		core.CreateDefaultConfig,
-		xreceiver.WithTraces(createTraces, core.TracesStability()),
-		xreceiver.WithMetrics(createMetrics, core.MetricsStability()),
-		xreceiver.WithLogs(createLogs, core.LogsStability()),
-		xreceiver.WithProfiles(createProfiles, core.ProfilesStability()),
+		xreceiver.WithTraces(creating(core.CreateTraces), core.TracesStability()),
+		xreceiver.WithMetrics(creating(core.CreateMetrics), core.MetricsStability()),
+		xreceiver.WithLogs(creating(core.CreateLogs), core.LogsStability()),
+		xreceiver.WithProfiles(creating(core.CreateProfiles), core.ProfilesStability()),
 	)
 }
 
-func createTraces(ctx context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
-	return create(set, cfg, func(inner component.Config) (component.Component, error) {
-		return core.CreateTraces(ctx, set, inner, next)
-	})
-}
-
-func createMetrics(ctx context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
-	return create(set, cfg, func(inner component.Config) (component.Component, error) {
-		return core.CreateMetrics(ctx, set, inner, next)
-	})
-}
-
-func createLogs(ctx context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
-	return create(set, cfg, func(inner component.Config) (component.Component, error) {
-		return core.CreateLogs(ctx, set, inner, next)
-	})
-}
-
-func createProfiles(ctx context.Context, set receiver.Settings, cfg component.Config, next xconsumer.Profiles) (xreceiver.Profiles, error) {
-	return create(set, cfg, func(inner component.Config) (component.Component, error) {
-		return core.CreateProfiles(ctx, set, inner, next)
-	})
+// creating returns the function that creates the receiver for a signal.
+func creating[N any, R component.Component](
+	createCore func(context.Context, receiver.Settings, component.Config, N) (R, error),
+) func(context.Context, receiver.Settings, component.Config, N) (R, error) {
+	return func(ctx context.Context, set receiver.Settings, cfg component.Config, next N) (R, error) {
+		r, err := create(set, cfg, func(inner component.Config) (component.Component, error) { return createCore(ctx, set, inner, next) })
+		return any(r).(R), err
+	}
 }
