@@ -94,11 +94,11 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, payloads 
 	if err := t.begin(ctx, payloads); err != nil {
 		return 0, "", err
 	}
-	result := t.apply(payloads.messages[0], time.Now())
+	isFirst := t.apply(payloads.messages[0], time.Now())
 	if err := c.remember(t); err != nil {
 		return 0, "", err
 	}
-	if result == changeBaseline {
+	if isFirst {
 		t.commit()
 		return 0, outcomeBaseline, nil
 	}

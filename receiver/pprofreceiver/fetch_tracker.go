@@ -22,18 +22,6 @@ const tolerance = 1000
 // counterBytes is at least the memory of one remembered counter: its identity and its value, in a map that may be half empty.
 const counterBytes = 64
 
-// change is the result of [tracker.apply].
-type change int
-
-const (
-	// changeBaseline is the first profile. There is no profile before it to subtract, and nothing to pass on.
-	changeBaseline change = iota
-	// changeDifference is what happened since the profile before.
-	changeDifference
-	// changeRestart is the whole profile: its program was restarted since the profile before, so that its counters began at 0.
-	changeRestart
-)
-
 // counters are the values of the samples of one message, by sample type.
 type counters map[string]map[identity]int64
 
@@ -61,23 +49,21 @@ type tracker struct {
 // isGauge reports whether the values of a sample type are a state, not a count. They have no differences.
 func isGauge(sampleType string) bool { return strings.HasPrefix(sampleType, "inuse_") }
 
-// apply turns the counters in a message into what happened since the last profile that was committed. fetched is when
-// it was fetched, for profiles without a time. Samples without a difference are removed, which may leave unreferenced
-// entries in the dictionary.
-func (t *tracker) apply(message pprofile.Profiles, fetched time.Time) change {
+// apply turns the counters in a message into what happened since the last profile that was committed. If its program was restarted since, that
+// is the whole profile: its counters began at 0. isFirst says that there is no profile before it, so that there is nothing to pass on. fetched is
+// when it was fetched, for profiles without a time. Samples without a difference are removed, which may leave unreferenced entries in the
+// dictionary.
+func (t *tracker) apply(message pprofile.Profiles, fetched time.Time) (isFirst bool) {
 	ids := &identities{dictionary: message.Dictionary(), known: map[tableEntry]identity{}}
 	t.next.counters, t.next.at = readCounters(message, ids), timeOf(message, fetched)
-	switch {
-	case t.known.counters == nil:
-		return changeBaseline
-	case t.restarted():
-		setTimes(message, t.known.at, t.next.at)
-		return changeRestart
-	default:
-		t.subtract(message, ids)
-		setTimes(message, t.known.at, t.next.at)
-		return changeDifference
+	if t.known.counters == nil {
+		return true
 	}
+	if !t.restarted() {
+		t.subtract(message, ids)
+	}
+	setTimes(message, t.known.at, t.next.at)
+	return false
 }
 
 // commit makes the last profile the one to subtract from the next. Without it, the next difference covers both.

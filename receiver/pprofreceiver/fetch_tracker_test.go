@@ -20,6 +20,27 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
+// change is what a profile is to the one before.
+type change int
+
+const (
+	changeBaseline   change = iota // There is none.
+	changeDifference               // It is what happened since.
+	changeRestart                  // Its program was restarted since.
+)
+
+// changeOf applies a message.
+func changeOf(of *tracker, message pprofile.Profiles, fetched time.Time) change {
+	switch isFirst := of.apply(message, fetched); {
+	case isFirst:
+		return changeBaseline
+	case of.restarted():
+		return changeRestart
+	default:
+		return changeDifference
+	}
+}
+
 // program is a target: counters by function, and the profile that it serves.
 type program struct {
 	counts map[int]int64
@@ -103,7 +124,7 @@ func TestSumsEqualWhatHappened(t *testing.T) {
 			}
 			before := tracker.known.at
 			message := p.allocs(t, r)
-			outcome := tracker.apply(message, time.Time{})
+			outcome := changeOf(&tracker, message, time.Time{})
 			switch {
 			case again && outcome == changeRestart:
 				restarts++
@@ -145,7 +166,7 @@ func TestTrackerChanges(t *testing.T) {
 	var tracker tracker
 	apply := func() (change, map[string]int64) {
 		message := p.allocs(t, r)
-		outcome := tracker.apply(message, time.Time{})
+		outcome := changeOf(&tracker, message, time.Time{})
 		return outcome, sums(message)
 	}
 	step := func(name string, want change, objects, live int64) {
@@ -204,10 +225,10 @@ func TestSameSampleTwice(t *testing.T) {
 	}
 	fetched := time.Unix(100, 0)
 	var tracker tracker
-	tracker.apply(contentions(5, 6), fetched)
+	changeOf(&tracker, contentions(5, 6), fetched)
 	tracker.commit()
 	message := contentions(4, 9, 2)
-	assert.Equal(t, changeDifference, tracker.apply(message, fetched.Add(3*time.Second)))
+	assert.Equal(t, changeDifference, changeOf(&tracker, message, fetched.Add(3*time.Second)))
 	assert.Equal(t, map[string]int64{"contentions/count": 4, "delay/nanoseconds": 40}, sums(message))
 	for profile := range walk.Profiles(message) {
 		assert.Equal(t, fetched.UTC(), profile.Time().AsTime(), "the time of fetching stands in")
@@ -258,7 +279,7 @@ func TestIdentity(t *testing.T) {
 		},
 	} {
 		var tracker tracker
-		tracker.apply(decode(t, base()), time.Time{})
+		changeOf(&tracker, decode(t, base()), time.Time{})
 		tracker.commit()
 		other := base()
 		change(other)
@@ -266,7 +287,7 @@ func TestIdentity(t *testing.T) {
 		if name == "nothing" || name == "symbols" {
 			want = changeDifference
 		}
-		assert.Equal(t, want, tracker.apply(decode(t, other), time.Time{}), name)
+		assert.Equal(t, want, changeOf(&tracker, decode(t, other), time.Time{}), name)
 	}
 }
 
