@@ -56,20 +56,20 @@ func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxPar
 	if body, err = m.inflate(body, s.intake.limits.InflatedBytes); err != nil {
 		return nil, err
 	}
-	from := &partReader{body: bytes.NewReader(body)}
+	from := &io.LimitedReader{R: bytes.NewReader(body)}
 	reader := multipart.NewReader(from, boundary)
 	for number := 1; ; number++ {
 		if err := m.Use(partBytes); err != nil {
 			return nil, err
 		}
-		from.left = maxPartHeader + readAhead
+		from.N = maxPartHeader + readAhead
 		part, err := reader.NextRawPart()
+		if err != nil && from.N <= 0 {
+			return nil, errPartHeader
+		}
 		// A form that ends within a header has the same error as one that has ended.
 		if err == io.EOF && bytes.Contains(body, []byte("--"+boundary+"--")) { //nolint:errorlint // other errors wrap io.EOF
 			return parts, nil
-		}
-		if err != nil && from.left <= 0 {
-			return nil, errPartHeader
 		}
 		if err != nil {
 			return nil, newRefusal(malformed, "cannot read part %d of the form with the boundary %q: %w", number, boundary, err)
@@ -77,7 +77,7 @@ func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxPar
 		if number > maxParts {
 			return nil, newRefusal(tooLarge, "the form has more than %d parts", maxParts)
 		}
-		from.left = math.MaxInt
+		from.N = math.MaxInt64
 		content, err := readPart(part, body)
 		if err != nil {
 			return nil, newRefusal(malformed, "cannot read part %d of the form, %.64q: %w", number, part.FormName(), err)
@@ -85,22 +85,6 @@ func (s *server) readForm(m *requestMemory, body []byte, boundary string, maxPar
 		body = body[len(content):]
 		parts = append(parts, formPart{name: part.FormName(), fileName: part.FileName(), content: content})
 	}
-}
-
-// partReader reads a body. While a header is read, left is how much more may be read.
-type partReader struct {
-	body *bytes.Reader
-	left int
-}
-
-// Read reads from the body.
-func (r *partReader) Read(p []byte) (int, error) {
-	if r.left <= 0 {
-		return 0, errPartHeader
-	}
-	n, err := r.body.Read(p[:min(len(p), r.left)])
-	r.left -= n
-	return n, err
 }
 
 // readPart reads the content of a part into buffer, which is never too small: it is the rest of the form.
