@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 const (
@@ -208,10 +209,7 @@ func (g *Grouping) digest(number int32) (digest [sha256.Size]byte) {
 	_, _ = fmt.Fprintf(hash, "%q %d %d ", g.keys[content.Key], content.Kind, content.Number)
 	_, _ = io.WriteString(hash, content.Text)
 	hash.Sum(digest[:0])
-	if g.digests == nil {
-		g.digests = map[int32][sha256.Size]byte{}
-	}
-	g.digests[number] = digest
+	scratch.Store(&g.digests, number, digest)
 	return digest
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // maxWidening limits how far the start or the end of a profile moves, in nanoseconds. A timestamp beyond it comes from a
@@ -50,13 +51,10 @@ func (w *work) planTime(key timesKey, wanted timeRange) {
 	if key.capture.time == 0 {
 		return // Profiles without a time are not known to be of one capture.
 	}
-	if w.times == nil {
-		w.times = map[timesKey]timeRange{}
-	}
 	if planned, found := w.times[key]; found {
 		wanted = timeRange{min(planned.start, wanted.start), max(planned.end, wanted.end)}
 	}
-	w.times[key] = wanted
+	scratch.Store(&w.times, key, wanted)
 }
 
 // widenTime sets the time of a profile to the one planned for its capture. A profile without a time gets the time of its

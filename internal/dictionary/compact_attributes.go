@@ -53,11 +53,8 @@ func (c *Compactor) joinAttributes() {
 func (c *Compactor) drops(key int32) bool {
 	drop, known := c.dropTexts[key]
 	if !known {
-		if c.dropTexts == nil {
-			c.dropTexts = map[int32]bool{}
-		}
 		drop = c.dropKeys[c.text(key)]
-		c.dropTexts[key] = drop
+		scratch.Store(&c.dropTexts, key, drop)
 	}
 	return drop
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // join adds entry i to the index, and sets its representative: the first equal entry.
@@ -167,10 +169,7 @@ func (c *Compactor) setOf(entry int, list pcommon.Int32Slice) (set []int32) {
 	set, known := c.longSets[entry]
 	if !known {
 		if set, _ = c.attributeSet(nil, list, false); list.Len() > manyAttributes {
-			if c.longSets == nil {
-				c.longSets = map[int][]int32{}
-			}
-			c.longSets[entry] = set
+			scratch.Store(&c.longSets, entry, set)
 		}
 	}
 	return set

@@ -104,6 +104,14 @@ func Zeroed[T any](s []T, n int) []T {
 	return s
 }
 
+// Store puts an entry into a map, which it makes for the first one.
+func Store[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
+}
+
 // Bytes returns the capacity of s in bytes, without memory that its items point to.
 func Bytes[T any](s []T) int {
 	var item T

@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
@@ -118,7 +119,6 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 		dictionary.Stacks:    len(w.Samples),
 	})
 	t.dict.ExpectParts(len(w.Lines), len(w.LocationIDs))
-	t.tables.Begin()
 	t.tables.Fill(t.opts.KeepUnreferencedMappings)
 	t.stats.Repairs.UnknownMappings = t.tables.UnknownMappings
 	t.stats.Repairs.NoFunction = t.tables.NoFunction
@@ -148,15 +148,13 @@ func (t *decoding) text(i uint32) []byte {
 	if repaired, known := t.repaired[i]; known {
 		return repaired
 	}
-	if t.repaired == nil {
-		t.repaired = map[uint32][]byte{}
-	}
 	t.stats.Repairs.InvalidUTF8++
 	if t.meter.Use(2*dictionary.ValidFactor*int64(len(s))+repairedBytes) != nil {
 		return nil
 	}
-	t.repaired[i] = dictionary.ValidText(s)
-	return t.repaired[i]
+	valid := dictionary.ValidText(s)
+	scratch.Store(&t.repaired, i, valid)
+	return valid
 }
 
 // rules translate the entries of a pprof without changes.

@@ -5,6 +5,7 @@ package pprof
 
 import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
@@ -62,11 +63,9 @@ func (t *decoding) name(i uint32) string {
 	if name, known := t.names[i]; known {
 		return name
 	}
-	if t.names == nil {
-		t.names = map[uint32]string{}
-	}
-	t.names[i] = string(t.text(i))
-	return t.names[i]
+	name := string(t.text(i))
+	scratch.Store(&t.names, i, name)
+	return name
 }
 
 // countLongTexts counts long strings that must be compared as a whole, each time.

@@ -37,11 +37,8 @@ func (c *checks) check(i int32, validate func(i int) error) error {
 		return err
 	}
 	if err := validate(int(i)); err != nil {
-		if c.bad == nil {
-			c.bad = map[int32]error{}
-		}
 		err = fmt.Errorf("%s %d: %w", c.table, i, err)
-		c.bad[i] = err
+		scratch.Store(&c.bad, i, err)
 		return err
 	}
 	c.good[i] = true

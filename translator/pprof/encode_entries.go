@@ -6,6 +6,7 @@ package pprof
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -110,10 +111,7 @@ func (t *encoding) flagsOf(l int32, attributes pcommon.Int32Slice) (flags locati
 		}
 	}
 	if attributes.Len() >= longList {
-		if t.locationFlags == nil {
-			t.locationFlags = map[int32]locationFlags{}
-		}
-		t.locationFlags[l] = flags
+		scratch.Store(&t.locationFlags, l, flags)
 	}
 	return flags
 }

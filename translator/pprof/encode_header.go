@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -120,10 +121,7 @@ func (t *encoding) setComments(h *pprofwire.Header, g *group) error {
 			if known[a] {
 				continue
 			}
-			if known == nil {
-				known = map[int32]bool{}
-			}
-			known[a] = true
+			scratch.Store(&known, a, true)
 			if err := t.labels.countItems(t.dict.AttributeAt(a)); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -232,10 +233,7 @@ func (w *labelWriter) isLabelArray(index int32, items pcommon.Slice) (bool, erro
 	if err := w.t.memory.grow(textMemory); err != nil {
 		return false, err
 	}
-	if texts.lists == nil {
-		texts.lists = map[int32]bool{}
-	}
-	texts.lists[index] = true
+	scratch.Store(&texts.lists, index, true)
 	return false, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -68,10 +69,7 @@ func (t *encoding) mapping(m int32) (wire pprofwire.Mapping, lost int, err error
 			return wire, 0, err
 		}
 		if mapping.AttributeIndices().Len() >= longList {
-			if t.mappingParts == nil {
-				t.mappingParts = map[int32]mappingParts{}
-			}
-			t.mappingParts[m] = parts
+			scratch.Store(&t.mappingParts, m, parts)
 		}
 	}
 	wire = parts.flags

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -95,10 +96,7 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 		if err := t.importer.checkLocation(locations.At(i)); err != nil {
 			err = fmt.Errorf("stack %d: %w", stack, err)
 			if n > longList { // Many profiles can have it.
-				if t.badStacks == nil {
-					t.badStacks = map[int32]error{}
-				}
-				t.badStacks[stack] = err
+				scratch.Store(&t.badStacks, stack, err)
 			}
 			return packedStack{}, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
@@ -59,11 +60,8 @@ func (t *encoding) text(a int32) (int32, error) {
 	if err := t.memory.grow(size); err != nil {
 		return 0, err
 	}
-	if t.texts.values == nil {
-		t.texts.values = map[int32]int32{}
-	}
 	text := t.dict.String(value)
-	t.texts.values[a] = text
+	scratch.Store(&t.texts.values, a, text)
 	return text, nil
 }
 
@@ -104,10 +102,7 @@ func (t *encoding) commentsOf(a int32) (comments []int32, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.texts.comments == nil {
-		t.texts.comments = map[int32][]int32{}
-	}
-	t.texts.comments[a] = comments
+	scratch.Store(&t.texts.comments, a, comments)
 	return comments, nil
 }
 

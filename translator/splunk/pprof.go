@@ -68,7 +68,6 @@ func (t *decoding) translatePprof() *refusal {
 	t.result.Repairs.RepeatedEntries += repeated
 	t.result.Repairs.UnknownFields += w.UnknownFields
 
-	t.tables.Begin()
 	t.tables.Fill(false)
 	t.result.Repairs.UnknownMappings += t.tables.UnknownMappings
 	t.events.begin(columns)

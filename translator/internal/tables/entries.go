@@ -12,15 +12,18 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
-// Fill adds the mappings, functions and locations that samples refer to, table by table, to the dictionary. So mappings
+// Fill resets the strings, and adds the mappings, functions and locations that samples refer to, table by table, to the dictionary. So mappings
 // keep their order: by convention the first is the main binary. If allMappings is true, Fill adds every mapping.
 func (t *Tables) Fill(allMappings bool) {
 	w := t.wire
+	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
+	t.texts = scratch.Zeroed(t.texts, w.NumStrings())
+	clear(t.longTexts)
 	t.functions = scratch.Zeroed(t.functions, len(w.Functions))
 	t.Locations = scratch.Zeroed(t.Locations, len(w.Locations))
 	t.fillMappings(allMappings)
 	for i := range w.Locations {
-		if t.refs.reached[i] {
+		if t.reachedLocations[i] {
 			t.Locations[i] = t.addLocation(i)
 		}
 	}
@@ -29,16 +32,16 @@ func (t *Tables) Fill(allMappings bool) {
 func (t *Tables) fillMappings(all bool) {
 	w := t.wire
 	t.mappings = scratch.Zeroed(t.mappings, len(w.Mappings))
-	t.reached = scratch.Zeroed(t.reached, len(w.Mappings))
+	t.reachedMappings = scratch.Zeroed(t.reachedMappings, len(w.Mappings))
 	for i := range w.Locations {
-		if id := w.Locations[i].MappingID; t.refs.reached[i] && id != 0 {
-			if position, found := t.refs.mappings.find(id); found {
-				t.reached[position] = true
+		if id := w.Locations[i].MappingID; t.reachedLocations[i] && id != 0 {
+			if position, found := t.mappingIDs.find(id); found {
+				t.reachedMappings[position] = true
 			}
 		}
 	}
 	for i := range w.Mappings {
-		if all || t.reached[i] {
+		if all || t.reachedMappings[i] {
 			t.mappings[i] = t.addMapping(&w.Mappings[i])
 		}
 	}
@@ -56,7 +59,7 @@ func (t *Tables) MainMapping() (main *pprofwire.Mapping, alone bool) {
 			main = m
 		}
 		switch index := t.mappings[i]; {
-		case !t.reached[i] || index == 0:
+		case !t.reachedMappings[i] || index == 0:
 		case reached == nil:
 			reached, only = m, index
 		default:
@@ -131,7 +134,7 @@ func (t *Tables) addLocation(i int) int32 {
 	l := &t.wire.Locations[i]
 	location := dictionary.Location{Address: l.Address}
 	if l.MappingID != 0 {
-		if position, found := t.refs.mappings.find(l.MappingID); found {
+		if position, found := t.mappingIDs.find(l.MappingID); found {
 			location.Mapping = t.mappings[position]
 		} else {
 			t.UnknownMappings++
@@ -153,7 +156,7 @@ func (t *Tables) readLines(location int) (leaf *pprofwire.Function) {
 	lines := t.wire.LinesAt(location)
 	for i := range lines {
 		function := int32(0)
-		if position, found := t.refs.functions.find(lines[i].FunctionID); found {
+		if position, found := t.functionIDs.find(lines[i].FunctionID); found {
 			function = t.addFunction(position)
 			if i == 0 {
 				leaf = &t.wire.Functions[position]

@@ -35,14 +35,15 @@ type Tables struct {
 	wire  *pprofwire.Profile
 	dict  *dictionary.Builder
 	rules Rules
-	refs  resolver
+	// These find the positions of entries by their ids.
+	functionIDs, mappingIDs, locationIDs idTable
+	// reachedLocations and reachedMappings mark those that samples refer to.
+	reachedLocations, reachedMappings []bool
 	// Indices of the dictionary plus one, by position in the payload; 0 means not added yet.
 	strings, functions, mappings []int32
 	// texts has, for each string, the attribute that last had it as its value. longTexts has those of long strings.
-	texts     []textAttribute
-	longTexts map[textKey]int32
-	// reached marks the mappings that samples refer to.
-	reached    []bool
+	texts      []textAttribute
+	longTexts  map[textKey]int32
 	lines      []dictionary.Line
 	attributes []int32
 	// ends and stacks are those of a batch.
@@ -51,22 +52,24 @@ type Tables struct {
 }
 
 // Resolve starts a payload and resolves all its references: afterwards, wire.LocationIDs has positions of locations.
-// repeated is the number of entries that occur twice. The error is pprofwire.ErrMalformed.
+// repeated is the number of entries that appear a second time with the same content. The error is pprofwire.ErrMalformed: two
+// different entries have the same id, or an id does not exist. A line without a function and a mapping id that does not exist are
+// not errors.
 func (t *Tables) Resolve(wire *pprofwire.Profile, dict *dictionary.Builder, rules Rules) (repeated int, err error) {
 	t.wire, t.dict, t.rules = wire, dict, rules
 	t.UnknownMappings, t.NoFunction = 0, 0
-	return t.refs.resolve(wire)
+	repeated, err = t.index()
+	if err == nil {
+		err = t.resolveFrames()
+	}
+	if err == nil {
+		err = t.checkLines()
+	}
+	return repeated, err
 }
 
 // Release drops all references to the payload.
 func (t *Tables) Release() { t.wire, t.dict, t.rules, t.longTexts = nil, nil, nil, nil }
-
-// Begin resets the strings. Call it after resetting the dictionary, and before String and TextAttribute.
-func (t *Tables) Begin() {
-	t.strings = scratch.Zeroed(t.strings, t.wire.NumStrings())
-	t.texts = scratch.Zeroed(t.texts, t.wire.NumStrings())
-	clear(t.longTexts)
-}
 
 // String adds string i of the payload to the dictionary. By pprof's rules, 0 means that no string is set.
 func (t *Tables) String(i uint32) int32 {
@@ -117,8 +120,8 @@ func Bytes(wire *pprofwire.Profile) int64 {
 
 // Kept returns the memory that the next payload reuses, in bytes.
 func (t *Tables) Kept() int64 {
-	return t.refs.kept() + int64(scratch.Bytes(t.strings)+scratch.Bytes(t.texts)+scratch.Bytes(t.functions)+scratch.Bytes(t.mappings)+scratch.Bytes(t.Locations)+
-		scratch.Bytes(t.reached)+scratch.Bytes(t.lines)+scratch.Bytes(t.attributes))
+	return t.functionIDs.kept() + t.mappingIDs.kept() + t.locationIDs.kept() + int64(scratch.Bytes(t.strings)+scratch.Bytes(t.texts)+scratch.Bytes(t.functions)+scratch.Bytes(t.mappings)+scratch.Bytes(t.Locations)+
+		scratch.Bytes(t.reachedLocations)+scratch.Bytes(t.reachedMappings)+scratch.Bytes(t.lines)+scratch.Bytes(t.attributes))
 }
 
 // textAttribute is the key and the attribute of a text. key is an index of the dictionary, attribute an index plus one.
@@ -158,10 +161,7 @@ func (t *Tables) findText(key int32, i uint32) int32 {
 	}
 	t.texts[i] = textAttribute{key, attribute + 1}
 	if long {
-		if t.longTexts == nil {
-			t.longTexts = map[textKey]int32{}
-		}
-		t.longTexts[textKey{key, i}] = attribute
+		scratch.Store(&t.longTexts, textKey{key, i}, attribute)
 	}
 	return attribute
 }
