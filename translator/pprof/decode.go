@@ -132,12 +132,7 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 // which must not be used, and the statistics have only InflatedBytes and Begin.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t := d.memory.GetOrNew()
-	pd, stats, err := d.decode(t, payload, src)
-	d.memory.Put(t, t.release())
-	return pd, stats, err
-}
-
-func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
+	defer func() { d.memory.Put(t, t.release()) }()
 	t.begin(&d.opts, src)
 	raw, size, err := inflatePayload.Open(&t.inflated, payload, t.opts.Limits.InflatedBytes, &t.meter)
 	if err != nil {

@@ -27,17 +27,13 @@ func (t *decoding) addSamples() {
 		if labels < s.LabelsEnd {
 			link = t.translateLabels(w.Labels[labels:s.LabelsEnd])
 		}
-		t.addValues(stack, link, t.valuesOrZeros(w.Values[values:s.ValuesEnd]))
+		of := w.Values[values:s.ValuesEnd]
+		if len(of) == 0 {
+			of = t.zeros
+		}
+		t.addValues(stack, link, of)
 		values, labels = s.ValuesEnd, s.LabelsEnd
 	}
-}
-
-// valuesOrZeros returns the values of a sample, or zeros if it has none.
-func (t *decoding) valuesOrZeros(values []int64) []int64 {
-	if len(values) == 0 {
-		return t.zeros
-	}
-	return values
 }
 
 // addValues adds one sample to each profile for which there is a value. A zero is left out if the sample has another

@@ -161,8 +161,7 @@ func (t *encoding) encodeResource(i int, resource pprofile.ResourceProfiles, yie
 	for j, scope := range resource.ScopeProfiles().All() {
 		t.resourceIndex, t.scopeIndex = i, j
 		err := cmp.Or(resourceErr, attributevalue.Check(scope.Scope().Attributes()))
-		t.readScope(scope.Scope().Attributes())
-		faults := t.groupProfiles(scope.Scope(), scope.Profiles(), err)
+		faults := t.groupProfiles(scope, err)
 		if !yieldFaults(faults, yield) || !t.encodeGroups(resource.Resource(), scope.Scope(), yield) {
 			return false
 		}
@@ -177,7 +176,15 @@ func (t *encoding) encodeGroups(
 	for i := range t.groups {
 		g := &t.groups[i]
 		first := g.profiles[0]
-		payload, faults := t.encodeGroup(g, resource, scope)
+		var payload Payload
+		faults := t.joinGroup(g)
+		if len(g.profiles) > 0 {
+			var err error
+			if payload, err = t.writeGroup(g, resource, scope); err != nil {
+				t.waste(t.work())
+				faults = append(faults, t.refuseGroup(g, err)...)
+			}
+		}
 		if err := t.memory.Err(); err != nil {
 			yield(Payload{}, t.fault(&first, err))
 			return false
@@ -203,22 +210,6 @@ func (t *encoding) fault(p *groupedProfile, err error) error {
 	return &ProfileError{
 		Resource: t.resourceIndex, Scope: t.scopeIndex, Profile: p.position, ProfileID: p.source.ProfileID(), Err: err,
 	}
-}
-
-// encodeGroup joins the samples of a group and encodes it. It removes profiles that cannot be encoded from the group.
-func (t *encoding) encodeGroup(
-	g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope,
-) (payload Payload, faults []error) {
-	faults = t.joinGroup(g)
-	if len(g.profiles) == 0 {
-		return Payload{}, faults
-	}
-	payload, err := t.writeGroup(g, resource, scope)
-	if err != nil {
-		t.waste(t.work())
-		faults = append(faults, t.refuseGroup(g, err)...)
-	}
-	return payload, faults
 }
 
 // refuseGroup removes all profiles from a group, and returns err as the error of each.

@@ -27,7 +27,7 @@ func (t *encoding) writeEntries(g *group) (lost int, err error) {
 	locations := t.locals.locations.list
 	for _, l := range locations {
 		if l != 0 {
-			t.locals.markMapping(t.importer.source.LocationTable().At(int(l)).MappingIndex())
+			t.locals.mappings.localOrNone(t.importer.source.LocationTable().At(int(l)).MappingIndex())
 		}
 	}
 	if lost, err = t.writeMappings(g); err != nil {
@@ -68,7 +68,7 @@ func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 	bytes := maxLocationBytes
 	if l != 0 {
 		location := t.importer.source.LocationTable().At(int(l))
-		wire.Address, wire.MappingID = location.Address(), t.locals.mappingID(location.MappingIndex())
+		wire.Address, wire.MappingID = location.Address(), uint64(t.locals.mappings.localOrNone(location.MappingIndex()))
 		flags := t.flagsOf(l, location.AttributeIndices())
 		wire.IsFolded, lost = flags.folded, flags.lost
 		lines := location.Lines()

@@ -53,10 +53,11 @@ type encoding struct {
 
 	// out is the pprof. tail is the part after its samples and before its strings.
 	out, tail []byte
-	outReused reused
-	locals    locals
-	labels    labelWriter
-	wireLines []pprofwire.Line
+	// outLargest is the largest size of out. Only that counts, see [encodeMemory.growTo]. The same holds for the other lists with such a field.
+	outLargest int
+	locals     locals
+	labels     labelWriter
+	wireLines  []pprofwire.Line
 
 	texts texts
 	// locationFlags and mappingParts have those of entries with long lists of attributes, which many pprofs of a message can have.
@@ -134,7 +135,7 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles) error {
 	t.opts = opts
 	t.written, t.wasted, t.unused, t.tableBytes = 0, 0, 0, 0
 	t.tried.wasted, t.tried.unused = 0, 0
-	t.outReused, t.joining.rowsReused, t.joining.attributesReused, t.labels.itemsReused = reused{}, reused{}, reused{}, reused{}
+	t.outLargest, t.joining.rowsLargest, t.joining.attributesLargest, t.labels.itemsLargest = 0, 0, 0, 0
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err
 	}
@@ -161,10 +162,10 @@ func (t *encoding) release() (bytes int) {
 // groupProfiles groups the profiles of one scope, in the order of their first profiles. scopeErr is an error in the
 // attributes of the scope or resource; it applies to every profile. If the scope has the order of sample types of all its
 // profiles, they come from one pprof, even if a type occurs twice. It returns the errors of the other profiles.
-func (t *encoding) groupProfiles(
-	scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice, scopeErr error,
-) (faults []error) {
-	fromOnePprof := hasOrder(scope, profiles.Len())
+func (t *encoding) groupProfiles(scope pprofile.ScopeProfiles, scopeErr error) (faults []error) {
+	profiles := scope.Profiles()
+	t.readScope(scope.Scope().Attributes())
+	fromOnePprof := fillOrder(make([]int, profiles.Len()), t.scope.order)
 	clear(t.open)
 	clear(t.counts)
 	t.sets.Reset(0)

@@ -28,8 +28,8 @@ type joining struct {
 	// size is the most bytes that the samples need in the pprof, without their values.
 	size int
 	// rowBytes is the memory of the rows so far.
-	rowBytes                     int
-	rowsReused, attributesReused reused
+	rowBytes                       int
+	rowsLargest, attributesLargest int
 	// lostTimestamps counts the timestamps whose values are summed.
 	lostTimestamps int
 
@@ -95,7 +95,7 @@ func (t *encoding) join(g *group) error {
 		most = max(most, g.profiles[i].source.Samples().Len())
 	}
 	j.rowBytes = rowMemory / 4 * most // the index
-	if err := j.rowsReused.growTo(&t.memory, j.rowBytes); err != nil {
+	if err := t.memory.growTo(&j.rowsLargest, j.rowBytes); err != nil {
 		return err
 	}
 	j.rows.Reset(most)
@@ -110,22 +110,15 @@ func (t *encoding) join(g *group) error {
 	}
 	j.rowOrder.begin()
 	for _, column := range longestFirst(g.profiles) {
-		if err := t.joinProfile(g, column); err != nil {
-			return err
+		samples := g.profiles[column].source.Samples()
+		for i := range samples.Len() {
+			if err := t.joinSample(samples.At(i), column); err != nil {
+				return fmt.Errorf("sample %d: %w", i, err)
+			}
 		}
 		j.rowOrder.endProfile()
 	}
 	return t.mergeRows()
-}
-
-func (t *encoding) joinProfile(g *group, column int) error {
-	samples := g.profiles[column].source.Samples()
-	for i := range samples.Len() {
-		if err := t.joinSample(samples.At(i), column); err != nil {
-			return fmt.Errorf("sample %d: %w", i, err)
-		}
-	}
-	return nil
 }
 
 // joinSample adds a sample to its row. By OTLP's rules, a timestamp without a value counts 1, whatever the period is.
@@ -169,7 +162,7 @@ func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdenti
 	j := &t.joining
 	values := sample.Values()
 	attributes := t.dict.NumAttributes() + sample.TimestampsUnixNano().Len()
-	if err := j.attributesReused.growTo(&t.memory, attributeMemory*attributes); err != nil {
+	if err := t.memory.growTo(&j.attributesLargest, attributeMemory*attributes); err != nil {
 		return err
 	}
 	var rows map[uint64]int

@@ -27,8 +27,8 @@ type labelWriter struct {
 	lostUnits int
 	hasNumber bool
 	// items counts the items of the arrays in the pprof.
-	items       int
-	itemsReused reused
+	items        int
+	itemsLargest int
 }
 
 // beginPayload prepares for a pprof. String indices differ between pprofs.
@@ -82,7 +82,7 @@ func (w *labelWriter) countItems(a dictionary.Attribute) error {
 		return nil
 	}
 	w.items += a.Value.Slice().Len()
-	return w.itemsReused.growTo(&w.t.memory, itemMemory*w.items)
+	return w.t.memory.growTo(&w.itemsLargest, itemMemory*w.items)
 }
 
 const (

@@ -97,10 +97,11 @@ const (
 // single upload, but the order alone does not say so: they can differ in their times.
 func (t *encoding) mostPprofs(scope pprofile.ScopeProfiles) int {
 	n := scope.Profiles().Len()
-	if n <= 1 || !hasOrder(scope.Scope(), n) {
+	t.readScope(scope.Scope().Attributes())
+	if n <= 1 || !fillOrder(make([]int, n), t.scope.order) {
 		return n
 	}
-	t.groupProfiles(scope.Scope(), scope.Profiles(), nil)
+	t.groupProfiles(scope, nil)
 	return len(t.groups)
 }
 

@@ -98,13 +98,16 @@ func (n *numbering) packKnown(ids []byte, size int, entries pcommon.Int32Slice, 
 	return size, i
 }
 
-// string returns the index in the pprof of a string of the dictionary. The empty string is 0.
-func (l *locals) string(entry int32) uint32 {
+// localOrNone is local for a table whose entry 0 means that there is none, in the message and in the pprof.
+func (n *numbering) localOrNone(entry int32) uint32 {
 	if entry == 0 {
 		return 0
 	}
-	return l.strings.local(entry)
+	return n.local(entry)
 }
+
+// string returns the index in the pprof of a string of the dictionary. The empty string is 0.
+func (l *locals) string(entry int32) uint32 { return l.strings.localOrNone(entry) }
 
 // labelString is like string for the value of a label, where 0 would mean that there is no string.
 func (l *locals) labelString(entry int32) uint32 {
@@ -118,20 +121,7 @@ func (l *locals) labelString(entry int32) uint32 {
 	return l.emptyString
 }
 
-// stringList returns the string table as entries of the dictionary.
-func (l *locals) stringList() []int32 {
-	l.strings.list = slices.Insert(l.strings.list, 0, 0)
-	return l.strings.list
-}
-
-// markMapping adds a mapping to the pprof; 0 means none.
-func (l *locals) markMapping(entry int32) {
-	if entry != 0 {
-		l.mappings.local(entry)
-	}
-}
-
-// numberMappings assigns the final ids of all mappings that were marked, starting after last, and returns them: first,
+// numberMappings assigns the final ids of all mappings that have one, starting after last, and returns them: first,
 // unless it is 0, then the others in the order of their table.
 func (l *locals) numberMappings(first int32, last uint32) []int32 {
 	list := l.mappings.list
@@ -144,12 +134,4 @@ func (l *locals) numberMappings(first int32, last uint32) []int32 {
 		l.mappings.numbers[entry] = last + uint32(i+1)
 	}
 	return list
-}
-
-// mappingID returns the id of a mapping that was marked.
-func (l *locals) mappingID(entry int32) uint64 {
-	if entry == 0 {
-		return 0
-	}
-	return uint64(l.mappings.local(entry))
 }

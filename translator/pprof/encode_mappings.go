@@ -43,14 +43,14 @@ func (t *encoding) writeMappings(g *group) (lost int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		mapping.ID = t.locals.mappingID(m)
+		mapping.ID = uint64(t.locals.mappings.local(m))
 		t.tail = pprofwire.AppendMapping(t.tail, mapping)
 		lost += n
 	}
 	return lost, nil
 }
 
-// findMapping returns the mapping with this content that was marked, or 0.
+// findMapping returns the mapping with this content that samples refer to, or 0.
 func (t *encoding) findMapping(wanted *pprofwire.Mapping) (int32, error) {
 	for _, m := range t.locals.mappings.list {
 		if mapping, _, err := t.mapping(m); err != nil || mapping == *wanted {

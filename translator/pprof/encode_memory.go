@@ -46,18 +46,15 @@ func (m *encodeMemory) grow(bytes int) error {
 	return err
 }
 
-// reused is memory that is used again and again. Only its largest size counts.
-type reused struct{ largest int }
-
-// growTo makes sure that this size counts.
-func (r *reused) growTo(m *encodeMemory, bytes int) error {
-	if bytes <= r.largest {
+// growTo makes sure that this size counts for memory that is used again and again: only its largest size does.
+func (m *encodeMemory) growTo(largest *int, bytes int) error {
+	if bytes <= *largest {
 		return nil
 	}
-	if err := m.grow(bytes - r.largest); err != nil {
+	if err := m.grow(bytes - *largest); err != nil {
 		return err
 	}
-	r.largest = bytes
+	*largest = bytes
 	return nil
 }
 

@@ -42,8 +42,8 @@ func (t *encoding) beginRow(row int, id dictionary.SampleIdentity, attributes []
 		return err
 	}
 	j.rowBytes += rowMemory + indexMemory*len(attributes)
-	if j.rowBytes > j.rowsReused.largest {
-		if err := j.rowsReused.growTo(&t.memory, j.rowBytes+rowsAhead*rowMemory); err != nil {
+	if j.rowBytes > j.rowsLargest {
+		if err := t.memory.growTo(&j.rowsLargest, j.rowBytes+rowsAhead*rowMemory); err != nil {
 			return err
 		}
 	}

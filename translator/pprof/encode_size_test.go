@@ -45,9 +45,9 @@ func FuzzEncodeSize(f *testing.F) {
 			}
 			require.LessOrEqual(t, len(payload.Pprof), x.needed)
 			require.LessOrEqual(t, x.needed, 8*len(payload.Pprof)+256)
-			require.LessOrEqual(t, x.needed, x.outReused.largest)
+			require.LessOrEqual(t, x.needed, x.outLargest)
 			total += len(payload.Pprof)
-			x.out, x.outReused.largest = nil, 0 // so that each message reserves anew
+			x.out, x.outLargest = nil, 0 // so that each message reserves anew
 			return true
 		})
 		require.LessOrEqual(t, total, limit)

@@ -62,7 +62,7 @@ func (t *encoding) write(g *group, resource pcommon.Resource) (lost int, err err
 	}
 	t.needed = size
 	if cap(t.out) < size {
-		if err := t.outReused.growTo(&t.memory, size); err != nil {
+		if err := t.memory.growTo(&t.outLargest, size); err != nil {
 			return 0, err
 		}
 		t.out = make([]byte, 0, size)
@@ -71,7 +71,8 @@ func (t *encoding) write(g *group, resource pcommon.Resource) (lost int, err err
 	t.writeSampleTypes(g)
 	t.writeSamples()
 	t.out = append(t.out, t.tail...)
-	for _, s := range t.locals.stringList() {
+	t.out = pprofwire.AppendString(t.out, "")
+	for _, s := range t.locals.strings.list {
 		t.out = pprofwire.AppendString(t.out, t.dict.StringAt(s))
 	}
 	return lost, nil
@@ -157,13 +158,13 @@ func (t *encoding) original(g *group, described *Payload) (found bool, err error
 	}
 	payload := g.profiles[0].source.OriginalPayload()
 	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written-t.trial)
-	if err := t.outReused.growTo(&t.memory, payload.Len()); err != nil {
+	if err := t.memory.growTo(&t.outLargest, payload.Len()); err != nil {
 		return false, err
 	}
 	largest := 0
 	t.out, largest, err = inflate.Into(t.out, payload.AsRaw(), limit, &t.memory.Meter)
 	if err == nil {
-		err = t.outReused.growTo(&t.memory, payload.Len()+cap(t.out))
+		err = t.memory.growTo(&t.outLargest, payload.Len()+cap(t.out))
 	}
 	if err == nil {
 		found = described.describe(t.out, &t.memory.Meter)
@@ -222,12 +223,6 @@ func sampleTypeOrder(originals pcommon.Value, n int) []int {
 		}
 	}
 	return order
-}
-
-// hasOrder reports whether a scope has the original order of the sample types of n profiles.
-func hasOrder(scope pcommon.InstrumentationScope, n int) bool {
-	attribute, found := scope.Attributes().Get(semconv.ScopeSampleTypeOrder)
-	return found && fillOrder(make([]int, n), attribute)
 }
 
 // fillOrder inverts the original positions of the profiles. It returns false if they are not a permutation.
