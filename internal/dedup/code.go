@@ -11,8 +11,8 @@ const anonymousFunction = "(anonymous)"
 // repairCode repairs functions and lines for which strict readers refuse the message, and reports whether it changed any.
 // The Compactor must have been reset with the message.
 func (w *work) repairCode() (repaired bool) {
-	clearLines := w.opts.ClearNegativeLines && w.tables.NegativeLines()
-	name := w.opts.NameFunctions && w.tables.NamelessFunctions()
+	clearLines := w.opts.ClearNegativeLines && w.tables.NegativeLines
+	name := w.opts.NameFunctions && w.tables.NamelessFunctions
 	if !clearLines && !name {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
@@ -108,7 +109,7 @@ func (p *partialLinks) hasID(list pcommon.Int32Slice, named []bool, link pprofil
 		if i < 0 || int(i) >= len(named) || !named[i] {
 			continue
 		}
-		if isID(p.dict.AttributeTable().At(int(i)).Value(), linkID(link)) {
+		if spanlink.IsValue(linkID(link), dictionary.NewAttribute(0, 0, p.dict.AttributeTable().At(int(i)).Value())) {
 			return true
 		}
 	}
@@ -122,18 +123,6 @@ func linkID(link pprofile.Link) []byte {
 	}
 	trace := link.TraceID()
 	return trace[:]
-}
-
-// isID reports whether a value is an id, in any form that the translators read.
-func isID(value pcommon.Value, id []byte) bool {
-	switch value.Type() {
-	case pcommon.ValueTypeInt:
-		return spanlink.IsNumber(id, uint64(value.Int()))
-	case pcommon.ValueTypeStr:
-		return spanlink.Is(id, value.Str(), true)
-	default:
-		return false
-	}
 }
 
 // freeKey returns a key that no attribute of a list has: key, or key with a number.

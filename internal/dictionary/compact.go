@@ -44,8 +44,9 @@ type Compactor struct {
 	changed, renumbered bool
 	// unordered is true if an entry has a list of attributes that is not a sorted set.
 	unordered bool
-	// negativeLines and namelessFunctions are true if there are such entries, which strict readers refuse.
-	negativeLines, namelessFunctions bool
+	// NegativeLines is true after Reset if a line, a column or the start line of a function is below 0, NamelessFunctions if a function has a
+	// start line, but no name, system name or file name. Strict readers refuse both.
+	NegativeLines, NamelessFunctions bool
 
 	// use marks entries as used and checks that they exist, rename replaces their indices.
 	use, rename *Visit
@@ -57,7 +58,7 @@ type Compactor struct {
 // of sample attributes to drop.
 func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[string]bool) {
 	c.source, c.dropKeys, c.dropTexts, c.changed, c.renumbered = source, dropKeys, nil, false, false
-	c.negativeLines, c.namelessFunctions, c.unordered = false, false, false
+	c.NegativeLines, c.NamelessFunctions, c.unordered = false, false, false
 	if c.use == nil {
 		c.use, c.rename = NewVisit(c.useEntry), NewVisit(nil)
 		c.use[Attributes].List = func(list pcommon.Int32Slice) { c.err = cmp.Or(c.err, c.useAttributes(list, false)) }
@@ -156,12 +157,6 @@ func (c *Compactor) Number() error {
 	}
 	return nil
 }
-
-// NegativeLines reports, after Reset, whether a line, a column or the start line of a function is below 0.
-func (c *Compactor) NegativeLines() bool { return c.negativeLines }
-
-// NamelessFunctions reports, after Reset, whether a function has a start line, but no name, system name or file name.
-func (c *Compactor) NamelessFunctions() bool { return c.namelessFunctions }
 
 // Changed reports, after Number, whether Apply changes anything. If it returns true before, that is final.
 func (c *Compactor) Changed() bool { return c.changed }

@@ -117,8 +117,8 @@ func (c *Compactor) joinFunctions() {
 			continue
 		}
 		referred[f.Name], referred[f.SystemName], referred[f.Filename] = true, true, true
-		c.negativeLines = c.negativeLines || f.StartLine < 0
-		c.namelessFunctions = c.namelessFunctions || f == Function{StartLine: f.StartLine} && f.StartLine != 0
+		c.NegativeLines = c.NegativeLines || f.StartLine < 0
+		c.NamelessFunctions = c.NamelessFunctions || f == Function{StartLine: f.StartLine} && f.StartLine != 0
 		c.joinBatched(&c.tables[Functions], i, f.hash(), equal)
 	}
 	c.flushJoins(&c.tables[Functions], equal)

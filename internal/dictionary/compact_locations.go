@@ -47,7 +47,7 @@ func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 		negative |= l.Line | l.Column
 		h = hashLine(h, &l)
 	}
-	c.negativeLines = c.negativeLines || negative < 0
+	c.NegativeLines = c.NegativeLines || negative < 0
 	c.set = c.set[:0]
 	if attributes := from.AttributeIndices(); attributes.Len() > 0 {
 		if c.set, err = c.attributeSet(c.set, attributes, false); err != nil {

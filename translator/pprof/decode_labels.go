@@ -4,7 +4,6 @@
 package pprof
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -169,13 +168,9 @@ func (t *decoding) labelAttribute(refs []labelRef) int32 {
 		if l.Str != 0 {
 			return t.tables.TextAttribute(key, l.Str)
 		}
-		return t.intAttribute(key, l)
+		return t.addAttribute(0, 0, false, func() int32 { return t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num) })
 	}
 	return t.listAttribute(key, refs)
-}
-
-func (t *decoding) intAttribute(key int32, l *pprofwire.Label) int32 {
-	return t.addAttribute(0, 0, false, func() int32 { return t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num) })
 }
 
 // listAttribute returns the attribute for several labels of one key: an array of their values.
@@ -251,13 +246,5 @@ func (t *decoding) equalUnits(a, b uint32) bool {
 		return true
 	}
 	t.countLongTexts(a)
-	return t.meter.Err() == nil && bytes.Equal(t.unitText(a), t.unitText(b))
-}
-
-// unitText returns the text of a unit, or nil if there is none.
-func (t *decoding) unitText(i uint32) []byte {
-	if i == 0 {
-		return nil
-	}
-	return t.text(i)
+	return t.meter.Err() == nil && t.tables.EqualTexts(a, b)
 }

@@ -140,22 +140,10 @@ func (w *labelWriter) hasLink(link dictionary.Link, attributes []int32) bool {
 	hasTrace, hasSpan := link.TraceID.IsEmpty(), link.SpanID.IsEmpty()
 	for _, a := range attributes {
 		attribute := w.t.dict.AttributeAt(a)
-		hasTrace = hasTrace || isID(link.TraceID[:], attribute)
-		hasSpan = hasSpan || isID(link.SpanID[:], attribute)
+		hasTrace = hasTrace || spanlink.IsValue(link.TraceID[:], attribute)
+		hasSpan = hasSpan || spanlink.IsValue(link.SpanID[:], attribute)
 	}
 	return hasTrace && hasSpan
-}
-
-// isID reports whether the value of an attribute is this id.
-func isID(id []byte, a dictionary.Attribute) bool {
-	switch a.Kind {
-	case pcommon.ValueTypeStr:
-		return spanlink.Is(id, a.Text, true)
-	case pcommon.ValueTypeInt:
-		return spanlink.IsNumber(id, a.Number)
-	default:
-		return false
-	}
 }
 
 // key returns the label key of an attribute.

@@ -68,7 +68,9 @@ func (t *encoding) write(g *group, resource pcommon.Resource) (lost int, err err
 		t.out = make([]byte, 0, size)
 	}
 	t.out = t.out[:0]
-	t.writeSampleTypes(g)
+	for _, position := range t.typeOrder(g) {
+		t.out = pprofwire.AppendSampleType(t.out, t.valueType(g.profiles[position].sampleType))
+	}
 	t.writeSamples()
 	t.out = append(t.out, t.tail...)
 	t.out = pprofwire.AppendString(t.out, "")
@@ -115,12 +117,6 @@ func (t *encoding) sampleTypes(g *group) []SampleType {
 		types[i] = SampleType{t.dict.StringAt(indices.name), t.dict.StringAt(indices.unit)}
 	}
 	return types
-}
-
-func (t *encoding) writeSampleTypes(g *group) {
-	for _, position := range t.typeOrder(g) {
-		t.out = pprofwire.AppendSampleType(t.out, t.valueType(g.profiles[position].sampleType))
-	}
 }
 
 // writeSamples appends the joined samples with their values in pprof's order.

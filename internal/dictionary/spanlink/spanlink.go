@@ -62,6 +62,18 @@ func IsNumber(id []byte, number uint64) bool {
 	return binary.BigEndian.Uint64(id[low:]) == number && len(bytes.TrimLeft(id[:low], "\x00")) == 0
 }
 
+// IsValue reports whether the value of an attribute is this trace id or span id, in any form that the translators read.
+func IsValue(id []byte, a dictionary.Attribute) bool {
+	switch a.Kind {
+	case pcommon.ValueTypeStr:
+		return Is(id, a.Text, true)
+	case pcommon.ValueTypeInt:
+		return IsNumber(id, a.Number)
+	default:
+		return false
+	}
+}
+
 // parseID parses an id into id, big-endian and right-aligned. A trace id of full length is hex even where ids are
 // decimal.
 func parseID[T string | []byte](id []byte, s T, decimal bool) bool {

@@ -74,10 +74,11 @@ func (t *Tables) equalMappings(a, b *pprofwire.Mapping) bool {
 	x, y := *a, *b
 	x.ID, x.Filename, x.BuildID = 0, 0, 0
 	y.ID, y.Filename, y.BuildID = 0, 0, 0
-	return x == y && t.equalTexts(a.Filename, b.Filename) && t.equalTexts(a.BuildID, b.BuildID)
+	return x == y && t.EqualTexts(a.Filename, b.Filename) && t.EqualTexts(a.BuildID, b.BuildID)
 }
 
-func (t *Tables) equalTexts(a, b uint32) bool {
+// EqualTexts compares strings of the payload. 0 means that there is none.
+func (t *Tables) EqualTexts(a, b uint32) bool {
 	text := func(i uint32) []byte {
 		if i == 0 {
 			return nil
