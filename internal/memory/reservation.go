@@ -28,9 +28,11 @@ type Reservation struct {
 
 	// arriving reports whether the body of the request is still arriving, accepted whether the sender of the message has its answer.
 	arriving, accepted bool
-	// split reports whether bytes were split off, outgrown whether the request does not count as small any more.
-	split, outgrown bool
-	bytes           int64
+	// split reports whether bytes were split off, outgrown whether the request does not count as small any more, and retained whether it is that
+	// of a message which was passed on.
+	split, outgrown, retained bool
+
+	bytes int64
 	// holders is the number of calls of Release until the bytes are free.
 	holders int
 }
@@ -183,6 +185,9 @@ func (r *Reservation) held() int64 {
 	return held
 }
 
+// isWork reports whether r is for work that ends soon, and not for a message that a queue can hold. The caller holds the lock.
+func (r *Reservation) isWork() bool { return r.message != nil && !r.retained }
+
 // limitOf returns up to how many bytes the budget may be filled when r has this many. The caller holds the lock.
 func (r *Reservation) limitOf(bytes int64) int64 {
 	b := r.budget
@@ -240,7 +245,7 @@ func (r *Reservation) Accept() *Reservation {
 
 // Retain adds a holder: the bytes stay reserved until each holder has called Release. It returns r.
 func (r *Reservation) Retain() *Reservation {
-	r.locked(func() { r.holders++ })
+	r.locked(func() { r.holders, r.retained = r.holders+1, true })
 	return r
 }
 

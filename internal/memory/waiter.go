@@ -30,8 +30,8 @@ func (w *waiter) total() int64 { return w.bytes + w.more }
 // caller holds the lock.
 func (w *waiter) missing(behind bool) int64 {
 	b, limit := w.budget, w.limitOf(w.total())
-	mayUseKept := b.usesKept == w.Reservation || !behind && (b.usesKept == nil || b.usesKept.message == nil && w.message != nil)
-	if kept := b.fill(b.size, w.total()); !mayUseKept && w.held()+w.more <= kept {
+	mayUseKept := b.usesKept == w.Reservation || !behind && (b.usesKept == nil || w.isWork() && !b.usesKept.isWork())
+	if kept := b.fill(b.size, w.total()); !mayUseKept && w.total() > b.ordinary() && w.held()+w.more <= kept {
 		limit = kept
 	}
 	return b.used + w.more - limit
@@ -92,14 +92,17 @@ func (b *Budget) insert(w *waiter) {
 // serve reserves free bytes for the waiters, in order. A waiter that does not fit holds back those behind it, so that it is served at last; but
 // accepted ones pass, and small ones while they fit into what is kept for them. Large accepted ones hold back nobody. The caller holds the lock.
 func (b *Budget) serve() {
-	full := false
+	full, large := false, b.fill(b.size, b.size)
+	if b.used <= large {
+		b.usesKept = nil
+	}
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
 		if full && !w.accepted && !w.fitsSmall() || w.missing(full) > 0 {
 			full = full || !w.accepted || w.class() == 0
 			return false
 		}
 		w.set(w.total())
-		if w.accepted && b.used > b.fill(b.size, b.size) && w.bytes > b.ordinary() {
+		if w.accepted && b.used > large && w.bytes > b.ordinary() {
 			b.usesKept = w.Reservation
 		}
 		w.done <- nil
