@@ -14,6 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/wire/deflate"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -76,7 +77,7 @@ func (d *httpDestination) labels(batch *httpBatch, payload *pprof.Payload, name 
 }
 
 func (d *httpDestination) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
-	body, err := pprof.AppendGzipMetered(nil, payload.Pprof, d.cfg.CompressionLevel, meter.New(0, batch.forGzip))
+	body, err := deflate.Append(nil, payload.Pprof, d.cfg.CompressionLevel, meter.New(0, batch.forGzip))
 	if err != nil {
 		return nil, memoryError(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/internal/wire/deflate"
 )
 
 // SampleType says what the values of samples are, such as cpu in nanoseconds.
@@ -118,6 +119,12 @@ func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) e
 		t.encode(&e.opts, pd, yield)
 		kept.Put(t, t.release())
 	}
+}
+
+// AppendGzip appends pprof in gzip to dst. level is 1 (fastest) to 9 (smallest); 0 means the default, 6. It is safe for
+// concurrent use, and pools its writers.
+func AppendGzip(dst, pprof []byte, level int) ([]byte, error) {
+	return deflate.Append(dst, pprof, level, nil)
 }
 
 // encode yields the groups of each resource until yield returns false.

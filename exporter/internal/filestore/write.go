@@ -16,7 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
-	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/internal/wire/deflate"
 )
 
 // maxAttempts limits how often a write starts again because others remove its directories or take its names.
@@ -136,7 +136,7 @@ func (s *Store) writeIn(opened directory, created int64, name string, pprof []by
 func (s *Store) writeTemporary(d directory, data []byte, work *meter.Meter) (name string, size int64, err error) {
 	buffer := s.buffers.GetOrNew()
 	defer func() { s.buffers.Put(buffer, cap(*buffer)) }()
-	if *buffer, err = pprof.AppendGzipMetered((*buffer)[:0], data, s.options.Level, work); err != nil {
+	if *buffer, err = deflate.Append((*buffer)[:0], data, s.options.Level, work); err != nil {
 		return "", 0, err
 	}
 	name = s.temporary(".")
