@@ -132,7 +132,12 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 // which must not be used, and the statistics have only InflatedBytes and Begin.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t := d.memory.GetOrNew()
-	defer func() { d.memory.Put(t, t.release()) }()
+	pd, stats, err := d.decode(t, payload, src)
+	d.memory.Put(t, t.release()) // Not after a panic.
+	return pd, stats, err
+}
+
+func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t.begin(&d.opts, src)
 	raw, size, err := inflatePayload.Open(&t.inflated, payload, t.opts.Limits.InflatedBytes, &t.meter)
 	if err != nil {
