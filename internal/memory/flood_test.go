@@ -182,37 +182,38 @@ func TestAcceptedWaitForEachOther(t *testing.T) {
 
 // TestUsesKept: a message that a queue holds, or has grown when little was free, keeps nothing from the work on other messages.
 func TestUsesKept(t *testing.T) {
-	grown := func(t *testing.T, r *Reservation, mib int64) *Reservation {
-		t.Helper()
-		begin := time.Now()
-		require.NoError(t, r.Grow(t.Context(), mib<<20))
-		assert.Zero(t, time.Since(begin))
-		return r
-	}
-	for name, test := range map[string]func(t *testing.T, b *Budget){
-		"part of a message": func(t *testing.T, b *Budget) {
-			message, batch := grown(t, b.Begin().Accept(), 500), grown(t, b.Begin().Accept(), 20)
-			part := grown(t, batch.Work(0), 60)
+	type grower func(r *Reservation, mib int64) *Reservation
+	for name, test := range map[string]func(b *Budget, grown grower){
+		"part of a message": func(b *Budget, grown grower) {
+			message, batch := grown(b.Begin().Accept(), 500), grown(b.Begin().Accept(), 20)
+			part := grown(batch.Work(0), 60)
 			part.Retain()
-			grown(t, batch.Work(0), 30).Release()
+			grown(batch.Work(0), 30).Release()
 			batch.Release()
-			grown(t, part.Work(0), 30).Release()
-			grown(t, message.Work(0), 30).Release()
+			grown(part.Work(0), 30).Release()
+			grown(message.Work(0), 30).Release()
 		},
-		"ordinary": func(t *testing.T, b *Budget) {
-			grown(t, grown(t, b.Begin().Accept(), 500).Work(0), 105)
-			grown(t, grown(t, b.Begin().Accept(), 10).Work(0), 10)
+		"ordinary": func(b *Budget, grown grower) {
+			grown(grown(b.Begin().Accept(), 500).Work(0), 105)
+			grown(grown(b.Begin().Accept(), 10).Work(0), 10)
 		},
-		"others released": func(t *testing.T, b *Budget) {
-			other := grown(t, b.Begin().Accept(), 520)
-			grown(t, b.Begin().Accept(), 60)
+		"others released": func(b *Budget, grown grower) {
+			other := grown(b.Begin().Accept(), 520)
+			grown(b.Begin().Accept(), 60)
 			other.Release()
-			grown(t, b.Begin().Accept(), 490)
-			grown(t, b.Begin().Accept(), 30)
+			grown(b.Begin().Accept(), 490)
+			grown(b.Begin().Accept(), 30)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { test(t, New(640<<20, 2*time.Second)) })
+			synctest.Test(t, func(t *testing.T) {
+				test(New(640<<20, 2*time.Second), func(r *Reservation, mib int64) *Reservation {
+					begin := time.Now()
+					require.NoError(t, r.Grow(t.Context(), mib<<20))
+					assert.Zero(t, time.Since(begin))
+					return r
+				})
+			})
 		})
 	}
 }
