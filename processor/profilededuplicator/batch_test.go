@@ -398,3 +398,22 @@ func TestOrdinaryMessagesFit(t *testing.T) {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), large(id)))
 	})
 }
+
+// While a message above the whole share is delivered, ordinary ones still fit, and no other large one.
+func TestOrdinaryMessagesFitBesideALargeOne(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		large := func(id byte) pprofile.Profiles { return upload("large", id, make([]int64, 1000)...) }
+		takes := make(chan struct{})
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			<-takes
+			return nil
+		}}
+		f := startWithin(t, 3*dictionary.MessageMemory(large(0)), next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.WaitForResult = 0, false }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), large(1)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("ordinary", 1, 1)))
+		require.ErrorContains(t, f.ConsumeProfiles(t.Context(), upload("other", 1, make([]int64, 200)...)), "are held")
+		close(takes)
+		pass(time.Second)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), large(2)), "nothing is held any more")
+	})
+}

@@ -63,7 +63,9 @@ type batching struct {
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
-	// held has the memory of the messages, and as much for one copy. A single message may exceed it.
+	// bytes is the memory of the messages.
+	bytes int64
+	// held has the memory of the messages, and as much for one copy.
 	held    memory.Share
 	stopped bool
 }
@@ -101,7 +103,10 @@ func (b *batching) add(of origin, m message) error {
 	if err != nil {
 		return err
 	}
-	b.held.Use(memory.MessageFactor * m.memory)
+	b.bytes += m.memory
+	// A message above the share is held alone. It leaves ordinary ones their part.
+	m.held = min(memory.MessageFactor*m.memory, b.held.Most(memory.MessageFactor*m.memory))
+	b.held.Use(m.held)
 	if t.open == nil {
 		open := &batch{tenant: t, trigger: triggerTimeout}
 		t.open, t.due = open, false
@@ -130,7 +135,7 @@ func (b *batching) admit(of origin, bytes int64) (*tenant, error) {
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(
 			"cannot hold %d more bytes in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
-			bytes, b.held.Used()/memory.MessageFactor, b.held.Most(memory.MessageFactor*bytes)/memory.MessageFactor)}
+			bytes, b.bytes, b.held.Most(memory.MessageFactor*bytes)/memory.MessageFactor)}
 	case t == nil && len(b.tenants) >= b.cfg.MetadataCardinalityLimit:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedTenants, fmt.Errorf(
@@ -198,7 +203,8 @@ func (b *batching) remove(due *batch) {
 	t := due.tenant
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held.Use(-memory.MessageFactor * due.memory)
+	b.bytes -= due.memory
+	b.held.Use(-due.held)
 	t.flushes--
 	b.startFlushes(t)
 	if t.idle() {
@@ -210,5 +216,5 @@ func (b *batching) remove(due *batch) {
 func (b *batching) usage() (bytes int64, tenants int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.held.Used() / memory.MessageFactor, len(b.tenants)
+	return b.bytes, len(b.tenants)
 }
