@@ -45,7 +45,7 @@ func (v *viewExporter) openDirectory(ctx context.Context) (files []filestore.Fil
 	}
 	builder := v.telemetry.builder
 	v.files, err = filestore.Open(filestore.Options{ //nolint:contextcheck // files are removed in the background
-		Directory: v.cfg.Directory, FileMode: fileMode, DirectoryMode: directoryMode, Level: fileLevel,
+		Directory: v.cfg.Directory, FileMode: fileMode, DirectoryMode: directoryMode, Level: fileLevel, Unsynced: true,
 		Owns: v.template.Matches, Depth: v.template.Depth(), MaxAge: v.cfg.MaxAge, MaxTotalSize: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory),
 		OnRemove: func(reason filestore.Reason, _ int64) { //nolint:contextcheck // it works in the background
 			builder.ExporterProfileViewStorageDropped.Add(context.Background(), 1, v.telemetry.Because(string(reason)))
@@ -152,9 +152,10 @@ const fieldBytes = 64
 func jsonLength(text string) (length int64) {
 	const escaped = int64(len(`\u0000`))
 	for _, r := range text {
-		if r < ' ' || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || strings.ContainsRune(`"\<>&`, r) {
+		switch {
+		case r < ' ', r == '"', r == '\\', r == '<', r == '>', r == '&', r == utf8.RuneError, r == '\u2028', r == '\u2029':
 			length += escaped
-		} else {
+		default:
 			length += int64(utf8.RuneLen(r))
 		}
 	}

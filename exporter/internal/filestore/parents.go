@@ -172,3 +172,27 @@ func (d rootDirectory) sync(name string) error {
 	defer opened.Close()
 	return opened.Sync()
 }
+
+// unsyncedDirectory is a directory whose files and names need not survive a failure of the system.
+type unsyncedDirectory struct{ directory }
+
+func openUnsynced(name string) (directory, error) {
+	d, err := openRoot(name)
+	return unsyncedDirectory{d}, err
+}
+
+func (d unsyncedDirectory) sub(name string) (directory, error) {
+	opened, err := d.directory.sub(name)
+	return unsyncedDirectory{opened}, err
+}
+
+func (d unsyncedDirectory) create(name string, mode fs.FileMode) (file, error) {
+	f, err := d.directory.create(name, mode)
+	return unsyncedFile{f}, err
+}
+
+func (unsyncedDirectory) sync(string) error { return nil }
+
+type unsyncedFile struct{ file }
+
+func (unsyncedFile) Sync() error { return nil }

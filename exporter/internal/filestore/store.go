@@ -47,6 +47,8 @@ type Options struct {
 	DirectoryMode fs.FileMode
 	// Level is the level of gzip, from 1 to 9.
 	Level int
+	// Unsynced is for files that need not survive a failure of the system. Some of them may be empty or incomplete then.
+	Unsynced bool
 
 	// Owns returns whether a path is the path of one of the store's files. Depth is the number of segments of such a path.
 	Owns  func(path string) bool
@@ -66,7 +68,7 @@ type Options struct {
 // Store keeps pprofs in files. Safe for concurrent use.
 type Store struct {
 	options Options
-	// open is openRoot. Tests replace it with one that returns a faulty directory.
+	// open is openRoot or openUnsynced. Tests replace it with one that returns a faulty directory.
 	open func(name string) (directory, error)
 	// token is in the names of this store's temporary files. A crash left those with another token.
 	token   string
@@ -86,6 +88,9 @@ type Store struct {
 // Open returns a store and starts its removal of old files. It fails if the directory cannot be created or written to. A full disk
 // is no error.
 func Open(options Options) (*Store, error) {
+	if options.Unsynced {
+		return open(options, openUnsynced)
+	}
 	return open(options, openRoot)
 }
 
