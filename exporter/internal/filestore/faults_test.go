@@ -282,6 +282,21 @@ func TestOrderOfOperations(t *testing.T) {
 	}
 }
 
+// Without syncs, a file still gets its name when it is complete.
+func TestUnsynced(t *testing.T) {
+	faulty := &faultyDirectory{}
+	s, err := open(newOptions(t, t.TempDir()), func(name string) (directory, error) {
+		var err error
+		faulty.directory, err = openRoot(name)
+		return unsyncedDirectory{faulty}, err
+	})
+	require.NoError(t, err)
+	defer s.Close()
+	faulty.set(nil)
+	must.Get(s.Write("a/b/c.pb.gz", []byte("profile"), nil))(t)
+	assert.Equal(t, []string{"mkdir", "mkdir", "lstat", "create", "write", "close", "link", "remove"}, faulty.steps)
+}
+
 // A write that succeeds has made the names of all directories above its file durable, also of those that another writer created and
 // did not sync.
 func TestParentsAreDurable(t *testing.T) {
