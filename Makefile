@@ -221,7 +221,7 @@ adversary: $(BINARY) ## All hostile bodies to each shipped configuration, and th
 		$(GO) -C test test -count=1 -timeout 24h -v -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$$(addprefix /,$(ADVERSARY))' ./adversary
 
 .PHONY: adversary-ci
-adversary-ci: $(BINARY) $(SUMMARY) ## Each of them, except those of scraped targets, 8 times at once to two configurations in 512 MiB, and many large honest ones (minutes)
+adversary-ci: $(BINARY) $(SUMMARY) ## Each of them 8 times at once to two configurations in 512 MiB, and many large honest ones (minutes)
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) -C test test -json -count=1 -timeout 45m -parallel 1 $(TESTFLAGS) -run '^Test(Adversary|Progress)$$' ./adversary | $(SUMMARY)
 
 .PHONY: durability

@@ -141,7 +141,7 @@ const (
 )
 
 var extents = map[string]extent{
-	"ci":   {configurations: chosen("gateway", "splunk", "discovery", "kafka-back", "ebpf"), partly: []string{"discovery", "kafka-back", "ebpf"}, sizes: []int{512}, times: []int{8}, together: 1000},
+	"ci":   {configurations: chosen("gateway", "splunk", "scrape", "discovery", "kafka-back", "ebpf"), partly: []string{"scrape", "discovery", "kafka-back", "ebpf"}, sizes: []int{512}, times: []int{8}, together: 1000},
 	"full": {configurations: configurations, sizes: []int{512, 2048}, times: []int{1, 8, 64}, together: 10},
 }
 

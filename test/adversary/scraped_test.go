@@ -80,7 +80,7 @@ func (s *targets) settings(discovery bool) string {
 	}
 	all := []string{fmt.Sprintf("{endpoint: 'http://%s', labels: {service.name: honest}}", s.honest)}
 	for i := range hostileTargets {
-		all = append(all, fmt.Sprintf("{endpoint: 'http://%s', labels: {service.name: hostile%d}}", s.hostile, i))
+		all = append(all, fmt.Sprintf("{endpoint: 'http://%s/%[2]d', labels: {service.name: hostile%[2]d}}", s.hostile, i))
 	}
 	return "yaml:receivers::pprof::scrape::targets: [" + strings.Join(all, ", ") + "]"
 }
@@ -126,7 +126,7 @@ func answering(answer func(s *targets) http.HandlerFunc) attack {
 // scrapedBodies are what targets answer.
 func scrapedBodies() []body {
 	answered := func(name string, wire func() []byte) body {
-		return body{name: name, to: scraped, times: hostileTargets, wire: wire, attack: answering(func(*targets) http.HandlerFunc {
+		return body{name: name, to: scraped, only: "scrape", times: hostileTargets, wire: wire, attack: answering(func(*targets) http.HandlerFunc {
 			content := wire()
 			return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) }
 		})}
@@ -138,7 +138,7 @@ func scrapedBodies() []body {
 		}),
 		answered("scraped-valid-63-mib", func() []byte { return gzipped(validProfile(950_000)) }),
 		answered("scraped-gzip-bomb", func() []byte { return gzipped(repeat(make([]byte, 1024), 1<<20)) }),
-		{name: "scraped-endless", to: scraped, times: hostileTargets, attack: answering(func(*targets) http.HandlerFunc {
+		{name: "scraped-endless", to: scraped, only: "scrape", times: hostileTargets, attack: answering(func(*targets) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) {
 				for chunk := repeat([]byte{0x1a, 0}, 32<<10).plain(); ; {
 					if _, err := w.Write(chunk); err != nil {
@@ -147,7 +147,7 @@ func scrapedBodies() []body {
 				}
 			}
 		})},
-		{name: "scraped-redirect-to-another-port", to: scraped, times: hostileTargets, attack: answering(func(s *targets) http.HandlerFunc {
+		{name: "scraped-redirect-to-another-port", to: scraped, only: "scrape", times: hostileTargets, attack: answering(func(s *targets) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "http://"+s.elsewhere+"/", http.StatusTemporaryRedirect)
 			}
