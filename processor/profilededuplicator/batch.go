@@ -26,9 +26,9 @@ type message struct {
 	// bytes is the size in protobuf.
 	bytes   int
 	samples int
-	// memory is the number of bytes of this message, and held that of the share of held messages.
-	memory, held int64
-	reservation  *memory.Reservation
+	// memory is the number of bytes of this message in memory.
+	memory      int64
+	reservation *memory.Reservation
 	// result receives nil when the message was delivered, or the error. It is nil if the sender does not wait.
 	result chan error
 }
@@ -47,7 +47,7 @@ type batch struct {
 	messages []message
 	bytes    int
 	samples  int
-	// memory and held are the sums of those of the messages.
+	// memory is the sum of that of the messages, held what they use of the share of held messages.
 	memory, held int64
 	// trigger is why it was closed.
 	trigger string
@@ -60,7 +60,6 @@ func (b *batch) add(m message) {
 	b.bytes += m.bytes
 	b.samples += m.samples
 	b.memory += m.memory
-	b.held += m.held
 	b.reservation = b.reservation.Join(m.reservation)
 }
 

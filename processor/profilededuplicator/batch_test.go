@@ -378,42 +378,43 @@ func TestBatchKeepsTheMeaning(t *testing.T) {
 	})
 }
 
+func largeMessage(id byte) pprofile.Profiles { return upload("large", id, make([]int64, 1000)...) }
+
+// startBlocked starts a deduplicator whose next consumer takes no message before takes is closed.
+func startBlocked(t *testing.T, budget int64) (f *fixture, takes chan struct{}) {
+	t.Helper()
+	takes = make(chan struct{})
+	next := &sink{answer: func(int, pprofile.Profiles) error {
+		<-takes
+		return nil
+	}}
+	return startWithin(t, budget, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.WaitForResult = 0, false })), takes
+}
+
 // While large messages fill what may be held, ordinary ones still fit.
 func TestOrdinaryMessagesFit(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		large := func(id byte) pprofile.Profiles { return upload("large", id, make([]int64, 1000)...) }
-		takes := make(chan struct{})
-		next := &sink{answer: func(int, pprofile.Profiles) error {
-			<-takes
-			return nil
-		}}
-		f := startWithin(t, 20*dictionary.MessageMemory(large(0)), next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.WaitForResult = 0, false }))
+		f, takes := startBlocked(t, 20*dictionary.MessageMemory(largeMessage(0)))
 		id := byte(0)
-		for ; f.ConsumeProfiles(t.Context(), large(id)) == nil; id++ {
+		for ; f.ConsumeProfiles(t.Context(), largeMessage(id)) == nil; id++ {
 		}
 		require.Greater(t, id, byte(2))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("ordinary", 1, 1)))
 		close(takes)
 		pass(time.Second)
-		require.NoError(t, f.ConsumeProfiles(t.Context(), large(id)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), largeMessage(id)))
 	})
 }
 
 // While a message above the whole share is delivered, ordinary ones still fit, and no other large one.
 func TestOrdinaryMessagesFitBesideALargeOne(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		large := func(id byte) pprofile.Profiles { return upload("large", id, make([]int64, 1000)...) }
-		takes := make(chan struct{})
-		next := &sink{answer: func(int, pprofile.Profiles) error {
-			<-takes
-			return nil
-		}}
-		f := startWithin(t, 3*dictionary.MessageMemory(large(0)), next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.WaitForResult = 0, false }))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), large(1)))
+		f, takes := startBlocked(t, 3*dictionary.MessageMemory(largeMessage(0)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), largeMessage(1)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("ordinary", 1, 1)))
 		require.ErrorContains(t, f.ConsumeProfiles(t.Context(), upload("other", 1, make([]int64, 200)...)), "are held")
 		close(takes)
 		pass(time.Second)
-		require.NoError(t, f.ConsumeProfiles(t.Context(), large(2)), "nothing is held any more")
+		require.NoError(t, f.ConsumeProfiles(t.Context(), largeMessage(2)), "nothing is held any more")
 	})
 }

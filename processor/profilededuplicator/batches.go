@@ -105,14 +105,15 @@ func (b *batching) add(of origin, m message) error {
 	}
 	b.bytes += m.memory
 	// A message above the share is held alone. It leaves ordinary ones their part.
-	m.held = min(memory.MessageFactor*m.memory, b.held.Most(memory.MessageFactor*m.memory))
-	b.held.Use(m.held)
+	held := min(memory.MessageFactor*m.memory, b.held.Most(memory.MessageFactor*m.memory))
+	b.held.Use(held)
 	if t.open == nil {
 		open := &batch{tenant: t, trigger: triggerTimeout}
 		t.open, t.due = open, false
 		t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 	}
 	t.open.add(m)
+	t.open.held += held
 	switch {
 	case b.cfg.MaxSamples > 0 && t.open.samples >= b.cfg.MaxSamples:
 		b.closeBatch(t, triggerSamples)
