@@ -78,10 +78,11 @@ func create(set receiver.Settings, cfg component.Config, createCore func(compone
 const readBufferTLS = 32 << 10
 
 // pingAfter and pingTimeout are when a connection of gRPC that sends nothing must answer, unless the configuration says something else.
-// The timeout for the handshake can end the writer of a connection alone. Then gRPC does not close it, and a shutdown would wait for it.
+// The timeout for the handshake can end the writer of a connection alone. Then only the ping closes it, and a shutdown waits for that. Both
+// together, and the handshake, must fit into the 10 seconds of a reload.
 const (
-	pingAfter   = 10 * time.Second
-	pingTimeout = 5 * time.Second
+	pingAfter   = 4 * time.Second
+	pingTimeout = 3 * time.Second
 )
 
 // withPings returns keepalive settings that end connections whose client does not answer.
