@@ -33,8 +33,7 @@ type HTTPConfig struct {
 	Query map[string]string `mapstructure:"query"`
 	// QueryResource adds each attribute of the resource to a raw request, as the parameter resource.<key> (default: false).
 	QueryResource bool `mapstructure:"query_resource"`
-	// ResourceHeaders are headers of each request. Values can have placeholders. A request with several pprofs has the headers
-	// of the first one.
+	// ResourceHeaders are headers of each request. Values can have placeholders. A request has only pprofs with the same headers.
 	ResourceHeaders map[string]string `mapstructure:"resource_headers"`
 	// Labels configures which attributes of a resource become labels in the formats of Pyroscope and Parca.
 	Labels LabelsConfig `mapstructure:"labels"`

@@ -132,10 +132,11 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	return progress.End(ctx, d.telemetry.Telemetry, err)
 }
 
-// retryAfterFlush calls work. If the memory is too small while the batch has payloads, it sends these and calls work again.
+// retryAfterFlush calls work. If the memory is too small while the batch has payloads, or their headers differ, it sends these and calls work
+// again.
 func (d *httpDestination) retryAfterFlush(ctx context.Context, batch *httpBatch, progress *delivery.Progress, work func() error) error {
 	err := work()
-	if batch.payloads == 0 || !errors.Is(err, pprof.ErrTooLarge) {
+	if batch.payloads == 0 || !errors.Is(err, pprof.ErrTooLarge) && !errors.Is(err, errOtherHeaders) {
 		return err
 	}
 	if err := d.flush(ctx, batch, progress); err != nil {
@@ -194,7 +195,7 @@ type httpBatch struct {
 	positions []delivery.Position
 	// payloads counts the pprofs.
 	payloads int
-	// headers are the resource headers of the first payload.
+	// headers are the resource headers of each payload.
 	headers map[string]string
 
 	samples, labelsDropped int

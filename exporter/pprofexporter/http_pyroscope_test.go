@@ -265,6 +265,25 @@ func TestHTTPPush(t *testing.T) {
 	assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, deliverytest.SmallCPU(t)), deliverytest.Parsed(t, third[0].profile)))
 }
 
+// Profiles with other resource headers have another request, also if one of them has to be sent again.
+func TestHTTPPushResourceHeaders(t *testing.T) {
+	s := newSink(t, func(i int) int { return []int{200, 503, 200}[min(i, 2)] })
+	p := newPushing(t, s.URL, func(cfg *Config) {
+		retrying(cfg)
+		cfg.HTTP.Get().Format, cfg.HTTP.Get().ResourceHeaders = FormatPyroscopePush, map[string]string{"X-Scope-OrgID": "{service.name}"}
+	})
+	require.NoError(t, p.ConsumeProfiles(t.Context(), several(t, 3)))
+	var got []string
+	for _, r := range s.requests() {
+		line := r.header.Get("X-Scope-OrgID") + ":"
+		for _, one := range readPush(t, r.body) {
+			line += " " + one.labels["service_name"]
+		}
+		got = append(got, line)
+	}
+	assert.Equal(t, []string{"s0: s0 s0", "s1: s1 s1", "s2: s2 s2"}, got)
+}
+
 // The backend takes no more pprofs at once than its rate allows: after its answer, each has a request of its own, and all arrive.
 func TestHTTPPushAboveARate(t *testing.T) {
 	var taken atomic.Int64

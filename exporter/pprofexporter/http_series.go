@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"maps"
 	"net/http"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -53,10 +55,20 @@ var parcaFormat = seriesFormat{
 	end:       rawEnd,
 }
 
+// errOtherHeaders means that the pprofs of a batch have other resource headers.
+var errOtherHeaders = errors.New("the pprofs of the request have other resource headers")
+
 // addSeries returns what adds payloads to a request of a format.
 func (d *httpDestination) addSeries(s *seriesFormat) func(batch *httpBatch, payload *pprof.Payload) error {
 	target := d.target(s.path)
 	return func(batch *httpBatch, payload *pprof.Payload) error {
+		headers, err := d.resourceHeaders(payload, new(attributes))
+		if err != nil {
+			return err
+		}
+		if batch.payloads > 0 && !maps.Equal(headers, batch.headers) {
+			return errOtherHeaders
+		}
 		compressed, err := d.gzip(batch, payload)
 		if err != nil {
 			return err
@@ -67,12 +79,7 @@ func (d *httpDestination) addSeries(s *seriesFormat) func(batch *httpBatch, payl
 		if err := batch.grow(s.bytes(encoded, compressed)); err != nil {
 			return err
 		}
-		if batch.payloads == 0 {
-			if batch.headers, err = d.resourceHeaders(payload, new(attributes)); err != nil {
-				return err
-			}
-		}
-		batch.target, batch.header, batch.end = target.String(), s.header, s.end
+		batch.target, batch.header, batch.headers, batch.end = target.String(), s.header, headers, s.end
 		batch.body = s.append(batch.body, encoded, compressed, delivery.ProfileID(payload))
 		batch.count(payload, labels.Dropped)
 		return nil
