@@ -273,15 +273,15 @@ func TestHTTPPushResourceHeaders(t *testing.T) {
 		cfg.HTTP.Get().Format, cfg.HTTP.Get().ResourceHeaders = FormatPyroscopePush, map[string]string{"X-Scope-OrgID": "{service.name}"}
 	})
 	require.NoError(t, p.ConsumeProfiles(t.Context(), several(t, 3)))
-	var got []string
+	var got [][]string
 	for _, r := range s.requests() {
-		line := r.header.Get("X-Scope-OrgID") + ":"
+		request := []string{r.header.Get("X-Scope-OrgID")}
 		for _, one := range readPush(t, r.body) {
-			line += " " + one.labels["service_name"]
+			request = append(request, one.labels["service_name"])
 		}
-		got = append(got, line)
+		got = append(got, request)
 	}
-	assert.Equal(t, []string{"s0: s0 s0", "s1: s1 s1", "s2: s2 s2"}, got)
+	assert.Equal(t, [][]string{{"s0", "s0", "s0"}, {"s1", "s1", "s1"}, {"s2", "s2", "s2"}}, got)
 }
 
 // The backend takes no more pprofs at once than its rate allows: after its answer, each has a request of its own, and all arrive.
