@@ -6,7 +6,6 @@ package pprofreceiver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
@@ -81,7 +79,7 @@ func (f *files) Shutdown(ctx context.Context) error {
 func (f *files) round(ctx context.Context) error {
 	ctx, cancel := withTimeout(ctx, f.cfg.Timeout)
 	defer cancel()
-	paths, unlisted := f.list()
+	paths, unlisted := list(f.cfg.Include)
 	present := make(map[string]bool, len(paths))
 	moved, _ := os.Stat(f.cfg.MoveTo) // Without a directory there are no moved files.
 	var failed error
@@ -121,16 +119,6 @@ func (f *files) round(ctx context.Context) error {
 func isIn(path string, directory fs.FileInfo) bool {
 	parent, err := os.Stat(filepath.Dir(path))
 	return err == nil && os.SameFile(parent, directory)
-}
-
-// list returns the files that exist. An error says that there may be more: a directory cannot be read.
-func (f *files) list() ([]string, error) {
-	paths, err := doublestar.FilepathGlob(f.cfg.Include, doublestar.WithFailOnIOErrors())
-	if err == nil {
-		return paths, nil
-	}
-	paths, _ = doublestar.FilepathGlob(f.cfg.Include) // The error would be the same one.
-	return paths, fmt.Errorf("cannot list all files: %w", err)
 }
 
 // forgetAfter is how long files are remembered that are gone together with all others of their directory: they are back when

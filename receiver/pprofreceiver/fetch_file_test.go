@@ -410,3 +410,36 @@ func TestFileSymlinks(t *testing.T) {
 	require.Equal(t, 1, r.round(t))
 	assert.True(t, strings.HasSuffix(r.sink.paths(t)[0], "link.pb.gz"))
 }
+
+// TestFileLinksToDirectories: a file is read once, under its own name if the pattern matches that, although links lead to it, to its directory,
+// or above it.
+func TestFileLinksToDirectories(t *testing.T) {
+	directory := t.TempDir()
+	put(t, plain(t, cpuProfile(1)), directory, "releases", "1", "x.pb.gz")
+	put(t, plain(t, cpuProfile(2)), directory, "service", "2", "y.pb.gz")
+	for name, to := range map[string]string{
+		"a": "releases", "service/a.pb.gz": "2/y.pb.gz", "service/latest": "../releases/1", "service/b": "2", "service/loop": ".", "service/above": "..",
+	} {
+		require.NoError(t, os.Symlink(to, filepath.Join(directory, filepath.FromSlash(name))))
+	}
+	for pattern, want := range map[string][]string{
+		"**/*.pb.gz":                 {"releases/1/x.pb.gz", "service/2/y.pb.gz"},
+		"service/**/*.pb.gz":         {"service/2/y.pb.gz", "service/above/a/1/x.pb.gz"},
+		"**/latest/*.pb.gz":          {"service/latest/x.pb.gz"},
+		"*/latest/*.pb.gz":           {"service/latest/x.pb.gz"},
+		"service/latest/**/*.pb.gz":  {"service/latest/x.pb.gz"},
+		"service/*.pb.gz":            {"service/a.pb.gz"},
+		"service/{*,b/*}.pb.gz":      {"service/a.pb.gz"},
+		"service/{*,b/*,2/*}.pb.gz":  {"service/2/y.pb.gz"},
+		"{a,releases}/*/x.pb.gz":     {"releases/1/x.pb.gz"},
+		"service/latest/x.pb.gz":     {"service/latest/x.pb.gz"},
+		"service/{latest,2}/*.pb.gz": {"service/latest/x.pb.gz", "service/2/y.pb.gz"},
+	} {
+		r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.Include = filepath.Join(directory, pattern) })
+		require.Equal(t, len(want), r.round(t), pattern)
+		for i := range want {
+			want[i] = filepath.Join(directory, filepath.FromSlash(want[i]))
+		}
+		assert.ElementsMatch(t, want, r.sink.paths(t), pattern)
+	}
+}
