@@ -60,6 +60,7 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 		Start:     d.start,
 		Shutdown:  d.shutdown,
 		Consume:   d.consume,
+		Local:     cfg.File.HasValue(),
 		DrainTime: drainTime,
 	})
 	if err != nil {

@@ -42,6 +42,7 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 		Start:     v.start,
 		Shutdown:  v.shutdown,
 		Consume:   v.consume,
+		Local:     true,
 		DrainTime: cfg.drainTime(),
 	})
 }

@@ -154,5 +154,8 @@ func (s *Share) Used() int64 { return s.used.Load() }
 // Most returns how many bytes may be in use when so many are added. The rest is kept for ordinary requests.
 func (s *Share) Most(bytes int64) int64 { return s.budget.fill(s.size, bytes) }
 
+// Keeps reports whether a part is kept for requests of so many bytes: whether they are ordinary.
+func (s *Share) Keeps(bytes int64) bool { return bytes <= s.budget.ordinary() }
+
 // Fits reports whether so many bytes can be added.
 func (s *Share) Fits(bytes int64) bool { return s.Used()+bytes <= s.Most(bytes) }

@@ -30,6 +30,8 @@ import (
 // Exporter wraps an exporter of exporterhelper.
 type Exporter struct {
 	xexporter.Profiles
+	// counter counts what is exported beside the queue, as exporterhelper counts the rest.
+	counter  xexporter.Profiles
 	settings Settings
 	budget   *memory.Budget
 	queued   queued
@@ -60,6 +62,9 @@ type Settings struct {
 	// Consume exports one request. It must be safe for concurrent use and must not change the profiles. After a retryable
 	// error, the request is retried. If the error contains profiles, as that of [Deliver] does, only those are retried.
 	Consume xconsumer.ConsumeProfilesFunc
+	// Local says that the destination is this process or its disk. While the queue in memory uses its part of the budget, ordinary requests are
+	// exported beside it, so that they do not wait for the work on all others.
+	Local bool
 	// DrainTime is how long Shutdown works on a queue in memory. The requests that are left are lost, and counted as not sent.
 	DrainTime time.Duration
 }
@@ -77,6 +82,10 @@ func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exp
 		exporterhelper.WithStart(s.Start),
 		exporterhelper.WithShutdown(s.Shutdown),
 	)
+	if err != nil {
+		return nil, err
+	}
+	e.counter, err = xexporterhelper.NewProfilesRequest(ctx, set, newRequest, func(context.Context, xexporterhelper.Request) error { return nil })
 	return e, err
 }
 
@@ -114,9 +123,9 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	case queue.WaitForResult:
 		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.
 	case !e.queued.fits(reservation): // It stays in memory after this call.
-		bytes := reservation.Bytes()
-		most := e.queued.share.Most(bytes)
-		if bytes > most {
+		bytes, share := reservation.Bytes(), &e.queued.share
+		most := share.Most(bytes)
+		if bytes > most || e.settings.Local && share.Keeps(bytes) {
 			return e.exportNow(ctx, pd)
 		}
 		return fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, most)
@@ -184,14 +193,18 @@ type givenBack struct{ error }
 // Unwrap returns the error that the sender gets.
 func (g *givenBack) Unwrap() error { return g.error }
 
-// exportNow exports a request that did not go through exporterhelper, which would have set the timeout.
+// exportNow exports a request beside the queue: exporterhelper neither sets the timeout nor counts it. An error is not counted, because the
+// sender gets it.
 func (e *Exporter) exportNow(ctx context.Context, pd pprofile.Profiles) error {
 	if timeout := e.settings.Timeout.Timeout; timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	return e.exportUntilDrained(ctx, pd)
+	if err := e.exportUntilDrained(ctx, pd); err != nil {
+		return err
+	}
+	return e.counter.ConsumeProfiles(ctx, pd)
 }
 
 // exportUntilDrained exports a request. The end of the drain ends it.

@@ -9,14 +9,17 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -137,6 +140,54 @@ func TestQueueIsFull(t *testing.T) {
 	require.NoError(t, e.ConsumeProfiles(t.Context(), message(size/4)))
 	close(end)
 	shutdown(t, e, budget)
+}
+
+// TestBesideAFullQueue: while requests to a local destination use the part of the queue, an ordinary one is exported beside them. Its sender waits
+// for it, and gets its error. It counts as the others do. A large one is refused.
+func TestBesideAFullQueue(t *testing.T) {
+	const size, queued, beside = 1 << 20, 12, 8
+	end := make(chan struct{})
+	var begun atomic.Int64
+	telemetry := componenttest.NewTelemetry()
+	defer func() { require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context()))) }()
+	set := exportertest.NewNopSettings(component.MustNewType("test"))
+	set.TelemetrySettings = telemetry.NewTelemetrySettings()
+	away := errors.New("the disk is away")
+	e := must.Get(delivery.NewExporter(t.Context(), set, delivery.Settings{
+		Queue: options.NewDefaultQueue(), Local: true, DrainTime: time.Minute,
+		Timeout: exporterhelper.TimeoutConfig{Timeout: time.Minute},
+		Consume: func(ctx context.Context, pd pprofile.Profiles) error {
+			_, limited := ctx.Deadline()
+			assert.True(t, limited)
+			if pd.SampleCount() > 1 {
+				return away
+			}
+			begun.Add(1)
+			<-end
+			return nil
+		},
+	}))(t)
+	budget := memory.New(64*size, time.Second)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
+	for range queued {
+		require.NoError(t, e.ConsumeProfiles(t.Context(), message(size/2)))
+	}
+	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), message(2*size)), "sending_queue is full")
+	others := make(chan error)
+	for range beside { // Some fit into the queue.
+		go func() { others <- e.ConsumeProfiles(t.Context(), message(size/2)) }()
+	}
+	assert.Eventually(t, func() bool { return begun.Load() > 4 }, deliverytest.Patience, time.Millisecond, "more than the queue has consumers")
+	failing := message(size / 2)
+	failing.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().AppendEmpty()
+	require.ErrorIs(t, e.ConsumeProfiles(t.Context(), failing), away)
+	close(end)
+	for range beside {
+		require.NoError(t, <-others)
+	}
+	shutdown(t, e, budget)
+	assert.EqualValues(t, queued+beside, deliverytest.Counted(t, telemetry, "otelcol_exporter_sent_profile_samples", "", ""))
+	assert.Zero(t, deliverytest.Counted(t, telemetry, "otelcol_exporter_send_failed_profile_samples", "", ""))
 }
 
 // TestPartsInAQueue: each part of a message that was split counts in the queue, and has its memory until it was exported. The parts may have
