@@ -65,7 +65,6 @@ func (r *Reservation) Grow(ctx context.Context, total int64) error {
 		b.mu.Unlock()
 		return nil
 	}
-	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
 	if needed, limit := r.held()+more, r.limitOf(r.held()+more); needed > limit {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
@@ -73,6 +72,12 @@ func (r *Reservation) Grow(ctx context.Context, total int64) error {
 	if !b.isSmall(total) {
 		r.outgrow()
 	}
+	if len(b.waiters) == 0 && b.used+more <= b.fill(b.size, total) {
+		r.set(total) // Nobody waits, and it fits.
+		b.mu.Unlock()
+		return nil
+	}
+	w := &waiter{Reservation: r, more: more, done: make(chan error, 1)}
 	b.insert(w)
 	b.serve()
 	b.limitWaiters()

@@ -96,6 +96,9 @@ func (b *Budget) serve() {
 	if b.used <= large {
 		b.usesKept = nil
 	}
+	if len(b.waiters) == 0 {
+		return
+	}
 	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
 		if full && !w.accepted && !w.fitsSmall() || w.missing(full) > 0 {
 			full = full || !w.accepted || w.class() == 0
