@@ -72,7 +72,6 @@ type Settings struct {
 // NewExporter returns an exporter that uses exporterhelper for timeout, queue and retry.
 func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exporter, err error) {
 	e = &Exporter{settings: s}
-	e.queued.held = map[*memory.Reservation]held{}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	e.Profiles, err = xexporterhelper.NewProfilesRequest(ctx, set, newRequest, e.export,
 		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
@@ -98,7 +97,7 @@ func (e *Exporter) Start(ctx context.Context, host component.Host) (err error) {
 	if e.budget, err = memory.Of(host); err != nil {
 		return err
 	}
-	e.queued.share.Limit(e.budget, e.budget.Size()/queuedPart)
+	e.queued.Limit(e.budget, e.budget.Size()/queuedPart)
 	return e.Profiles.Start(ctx, host)
 }
 
@@ -122,10 +121,10 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	case queue == nil || queue.StorageID != nil:
 	case queue.WaitForResult:
 		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.
-	case !e.queued.fits(reservation): // It stays in memory after this call.
-		bytes, share := reservation.Bytes(), &e.queued.share
-		most := share.Most(bytes)
-		if bytes > most || e.settings.Local && share.Keeps(bytes) {
+	case !e.queued.Fits(reservation.Bytes()): // It stays in memory after this call.
+		bytes := reservation.Bytes()
+		most := e.queued.Most(bytes)
+		if bytes > most || e.settings.Local && e.queued.Keeps(bytes) {
 			return e.exportNow(ctx, pd)
 		}
 		return fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, most)
