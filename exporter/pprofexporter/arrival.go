@@ -29,7 +29,11 @@ type arrivalTimes struct {
 // ConsumeProfiles adds the time to a copy, since other exporters may read the message. If there is no memory for a copy, it adds
 // nothing. The profiles then have no time.
 func (a *arrivalTimes) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	if !lacksTime(pd) {
+	hasTimes := true
+	for profile := range walk.Profiles(pd) {
+		hasTimes = hasTimes && profile.Time() != 0
+	}
+	if hasTimes {
 		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}
 	both, err := a.BeginCopy(ctx, pd)
@@ -46,15 +50,6 @@ func (a *arrivalTimes) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		}
 	}
 	return a.Exporter.ConsumeProfiles(ctx, copied)
-}
-
-func lacksTime(pd pprofile.Profiles) bool {
-	for _, scope := range walk.Scopes(pd) {
-		if scopeLacksTime(scope) {
-			return true
-		}
-	}
-	return false
 }
 
 func scopeLacksTime(scope pprofile.ScopeProfiles) bool {

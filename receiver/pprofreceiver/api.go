@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -97,15 +96,12 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 	if mediaType(r) == typeForm {
 		return newRefusal(unknownFormat, "a form is not supported here, only a profile as the body; /ingest takes forms of Pyroscope's clients")
 	}
-	source, err := s.newSource(r)
-	if err != nil {
-		return err
-	}
 	known := queryParameters
 	if auth := s.cfg.HTTP.Auth.Get(); auth != nil {
 		known = slices.Concat(known, auth.RequestParameters)
 	}
-	if err := checkParameters(r.URL.RawQuery, known); err != nil {
+	source, err := s.newSource(r, known)
+	if err != nil {
 		return err
 	}
 	as, err := s.queryFormat(&source, r.URL.Query())
@@ -113,20 +109,6 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 		return err
 	}
 	return payloads.add(ctx, payload{format: as, content: body, source: source})
-}
-
-// checkParameters refuses other parameters than the known ones: with a misspelled one, the profile would be of another service.
-func checkParameters(query string, known []string) error {
-	for parameter := range strings.SplitSeq(query, "&") {
-		name, _, err := unescape(parameter)
-		if err == nil && parameter != "" {
-			err = configcheck.Parameter(name, known)
-		}
-		if err != nil {
-			return newRefusal(badQuery, "%w", err)
-		}
-	}
-	return nil
 }
 
 // queryFormat returns the format that the query names. If the values have no type, the query can name it, too.

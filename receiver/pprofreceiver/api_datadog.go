@@ -50,7 +50,7 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err != nil {
 		return err
 	}
-	source, err := s.newSource(r)
+	source, err := s.newSource(r, nil)
 	if err != nil {
 		return err
 	}

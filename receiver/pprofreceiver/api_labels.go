@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -130,8 +131,9 @@ func setFromHeaders(resource pcommon.Map, header http.Header, attributes map[str
 }
 
 // setFromQuery sets resource attributes from resource.<key>=<value> and service.name=<value>, and the name of the profile
-// from profile.name=<value>. The last parameter of a key counts. Empty values and other parameters are ignored.
-func setFromQuery(source *pprof.Source, query string) error {
+// from profile.name=<value>. The last parameter of a key counts. Empty values are ignored. If some parameters are known, others are refused,
+// else ignored: with a misspelled one, the profile would be of another service.
+func setFromQuery(source *pprof.Source, query string, known []string) error {
 	var attributes []label
 	for parameter := range strings.SplitSeq(query, "&") {
 		name, value, err := unescape(parameter)
@@ -149,6 +151,11 @@ func setFromQuery(source *pprof.Source, query string) error {
 		case name == queryServiceName:
 			key = name
 		case !isResource:
+			if known != nil && parameter != "" {
+				if err := configcheck.Parameter(name, known); err != nil {
+					return newRefusal(badQuery, "%w", err)
+				}
+			}
 			continue
 		case key == "":
 			return newRefusal(badQuery, "the query parameter %q names no attribute", name)

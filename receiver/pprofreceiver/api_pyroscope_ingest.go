@@ -33,7 +33,7 @@ const (
 
 func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 	query := r.URL.Query()
-	source, err := s.newSource(r)
+	source, err := s.newSource(r, nil)
 	if err != nil {
 		return err
 	}

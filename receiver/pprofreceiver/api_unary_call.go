@@ -49,7 +49,7 @@ func (s *server) readCall(kind messageKind) func(context.Context, *http.Request,
 		if err != nil {
 			return err
 		}
-		ofRequest, err := s.newSource(r)
+		ofRequest, err := s.newSource(r, nil)
 		if err != nil {
 			return err
 		}

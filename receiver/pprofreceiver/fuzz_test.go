@@ -147,7 +147,7 @@ func FuzzDatadog(f *testing.F) {
 // TestQueryLinearTime: the time grows linearly with the query and with the labels in it.
 func TestQueryLinearTime(t *testing.T) {
 	profiletest.CheckLinear(t, "", "=b", []string{"&", "=", "%41", "%", "a=b&", "resource.a=b&", "service.name=a&", "+"}, func(query []byte) {
-		_ = setFromQuery(&pprof.Source{Resource: pcommon.NewMap()}, string(query))
+		_ = setFromQuery(&pprof.Source{Resource: pcommon.NewMap()}, string(query), nil)
 	})
 	profiletest.CheckLinear(t, "", "a:b", []string{"a:b,", "a:c,", ",", ":", "a"}, func(tags []byte) {
 		source := pprof.Source{Resource: pcommon.NewMap()}

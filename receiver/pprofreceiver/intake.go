@@ -19,7 +19,6 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -147,26 +146,21 @@ type times struct {
 	end   time.Time
 }
 
-// setMissing sets the time of profiles without a time, or with one in 1970: some old clients write microseconds instead
+// setMissing sets the time of a profile without a time, or with one in 1970: some old clients write microseconds instead
 // of nanoseconds, also as the duration. Equal payloads with different times are different captures, so the time becomes a part of the id.
-func (t times) setMissing(profiles pprofile.Profiles) {
-	if t.start.IsZero() {
+func (t times) setMissing(profile pprofile.Profile) {
+	const oneYear = pcommon.Timestamp(365 * 24 * time.Hour)
+	if t.start.IsZero() || profile.Time() > oneYear {
 		return
 	}
-	const oneYear = pcommon.Timestamp(365 * 24 * time.Hour)
 	start, duration := pcommon.NewTimestampFromTime(t.start), uint64(max(0, t.end.Sub(t.start)))
-	for profile := range walk.Profiles(profiles) {
-		if profile.Time() > oneYear {
-			continue
-		}
-		if profile.DurationNano() == 0 || profile.Time() != 0 && duration > 0 {
-			profile.SetDurationNano(duration)
-		}
-		profile.SetTime(start)
-		id := profile.ProfileID()
-		sum := sha256.Sum256(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(id[:], uint64(start)), duration))
-		profile.SetProfileID(pprofile.ProfileID(sum[:16]))
+	if profile.DurationNano() == 0 || profile.Time() != 0 && duration > 0 {
+		profile.SetDurationNano(duration)
 	}
+	profile.SetTime(start)
+	id := profile.ProfileID()
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(id[:], uint64(start)), duration))
+	profile.SetProfileID(pprofile.ProfileID(sum[:16]))
 }
 
 // arrivalClock returns the times of arrival of payloads. They ascend strictly: a batch joins profiles with equal times to one pprof.

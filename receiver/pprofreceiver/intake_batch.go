@@ -71,9 +71,9 @@ func (b *batch) add(ctx context.Context, p payload) error {
 		return err
 	}
 	b.messageBytes += size
-	p.times.setMissing(profiles)
 	arrived := b.in.clock.next(time.Now())
 	for profile := range walk.Profiles(profiles) {
+		p.times.setMissing(profile)
 		if profile.Time() == 0 {
 			profile.SetTime(arrived) // It is no part of the id: a retry arrives at another time.
 		}

@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -34,7 +35,13 @@ const snappyFrames = "\xff\x06\x00\x00sNaPpY"
 // checkAllowed replaces Content-Encoding by one lower-case name, and refuses one that is not allowed. Names are case-insensitive, and a
 // list can contain identity. A list of several other encodings is refused. Without compression_algorithms, all are allowed.
 func (s *server) checkAllowed(header http.Header) error {
-	encoding := foldEncoding(header.Values("Content-Encoding"))
+	var names []string
+	for name := range strings.SplitSeq(strings.ToLower(strings.Join(header.Values("Content-Encoding"), ",")), ",") {
+		if name = strings.TrimSpace(name); name != "" && name != "identity" {
+			names = append(names, name)
+		}
+	}
+	encoding := cmp.Or(strings.Join(names, ", "), "identity")
 	header.Set("Content-Encoding", encoding)
 	algorithms := s.cfg.HTTP.CompressionAlgorithms
 	algorithm, known := encodings[encoding]
@@ -42,19 +49,6 @@ func (s *server) checkAllowed(header http.Header) error {
 		return newRefusal(unknownEncoding, "unsupported Content-Encoding: %.64s", encoding)
 	}
 	return nil
-}
-
-func foldEncoding(values []string) string {
-	var names []string
-	for name := range strings.SplitSeq(strings.ToLower(strings.Join(values, ",")), ",") {
-		if name = strings.TrimSpace(name); name != "" && name != "identity" {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return "identity"
-	}
-	return strings.Join(names, ", ")
 }
 
 // decode decodes a body, unless its Content-Encoding is gzip or zstd. The APIs decode these two, under one limit with the

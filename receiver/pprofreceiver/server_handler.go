@@ -148,12 +148,12 @@ func headerBytes(r *http.Request) int64 {
 	return requestBytes + 2*int64(bytes)
 }
 
-// newSource returns the source of the profiles, from the configuration, headers and query. The API can override it.
-func (s *server) newSource(r *http.Request) (pprof.Source, error) {
+// newSource returns the source of the profiles, from the configuration, headers and query, see [setFromQuery]. The API can override it.
+func (s *server) newSource(r *http.Request, known []string) (pprof.Source, error) {
 	source := s.intake.newSource()
 	err := setFromHeaders(source.Resource, r.Header, s.cfg.ResourceHeaders)
 	if err == nil {
-		err = setFromQuery(&source, r.URL.RawQuery)
+		err = setFromQuery(&source, r.URL.RawQuery, known)
 	}
 	return source, err
 }
