@@ -35,9 +35,7 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 	found, err := t.original(g, &payload)
 	t.needed = len(t.out)
 	if err == nil && !found {
-		payload.Samples, payload.SampleTypes = t.joining.rows.Len(), t.sampleTypes(g)
-		payload.Lost.Timestamps = t.joining.lostTimestamps
-		payload.Lost.Attributes, err = t.write(g, resource)
+		err = t.write(g, &payload)
 	}
 	if err != nil {
 		return Payload{}, err
@@ -47,29 +45,38 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 	return payload, nil
 }
 
-// write writes a group to t.out after checking its size. It returns how many attributes are lost.
-func (t *encoding) write(g *group, resource pcommon.Resource) (lost int, err error) {
-	if lost, err = t.writeEntries(g); err != nil {
-		return 0, err
+// write writes a group to t.out after checking its size, and describes the pprof in p.
+func (t *encoding) write(g *group, p *Payload) error {
+	lost, err := t.writeEntries(g)
+	if err != nil {
+		return err
 	}
-	if err := t.writeHeader(g, resource); err != nil {
-		return 0, err
+	if err := t.writeHeader(g, p.Resource); err != nil {
+		return err
 	}
-	lost += t.labels.lostUnits
 	size := t.size()
 	if err := t.fits(size); err != nil {
-		return 0, err
+		return err
 	}
 	t.needed = size
 	if cap(t.out) < size {
 		if err := t.memory.growTo(&t.outLargest, size); err != nil {
-			return 0, err
+			return err
 		}
 		t.out = make([]byte, 0, size)
 	}
 	t.out = t.out[:0]
-	for _, position := range t.typeOrder(g) {
-		t.out = pprofwire.AppendSampleType(t.out, t.valueType(g.profiles[position].sampleType))
+	j := &t.joining
+	p.Samples, p.Lost = j.rows.Len(), Losses{Attributes: lost + t.labels.lostUnits, Timestamps: j.lostTimestamps}
+	order := j.order
+	if len(order) == 1 && p.Samples == 0 && g.profiles[0].sampleType == (typeIndices{}) {
+		order = nil // A single type without a name and without samples represents a pprof without sample types.
+	}
+	p.SampleTypes = make([]SampleType, 0, len(order)) // An original payload that was not used may have left some.
+	for _, position := range order {
+		v := g.profiles[position].sampleType
+		p.SampleTypes = append(p.SampleTypes, SampleType{t.dict.StringAt(v.name), t.dict.StringAt(v.unit)})
+		t.out = pprofwire.AppendSampleType(t.out, t.valueType(v))
 	}
 	t.writeSamples()
 	t.out = append(t.out, t.tail...)
@@ -77,7 +84,7 @@ func (t *encoding) write(g *group, resource pcommon.Resource) (lost int, err err
 	for _, s := range t.locals.strings.list {
 		t.out = pprofwire.AppendString(t.out, t.dict.StringAt(s))
 	}
-	return lost, nil
+	return nil
 }
 
 // size returns the most bytes that the group needs. t.tail must be complete. Only the strings of links have no numbers
@@ -98,26 +105,6 @@ func (t *encoding) size() int {
 
 // maxStringBytes is the most bytes that a string needs without its text.
 const maxStringBytes = 1 + 5
-
-// typeOrder returns the positions of the profiles in pprof's order of their sample types. A single type without a name and without
-// samples represents a pprof without sample types.
-func (t *encoding) typeOrder(g *group) []int {
-	if len(t.joining.order) == 1 && t.joining.rows.Len() == 0 && g.profiles[0].sampleType == (typeIndices{}) {
-		return nil
-	}
-	return t.joining.order
-}
-
-// sampleTypes returns the sample types of the group.
-func (t *encoding) sampleTypes(g *group) []SampleType {
-	order := t.typeOrder(g)
-	types := make([]SampleType, len(order))
-	for i, position := range order {
-		indices := g.profiles[position].sampleType
-		types[i] = SampleType{t.dict.StringAt(indices.name), t.dict.StringAt(indices.unit)}
-	}
-	return types
-}
 
 // writeSamples appends the joined samples with their values in pprof's order.
 func (t *encoding) writeSamples() {
