@@ -54,11 +54,12 @@ func (t *encoding) fits(bytes int) error {
 // encodes them to find their sizes, up to the limit, unless a rough bound shows that they fit. A pprof that does not fit on
 // its own gets its error later, without the others.
 func (t *encoding) checkTotal(i int, resource pprofile.ResourceProfiles) (err error) {
-	pprofs := 0
-	for _, scope := range resource.ScopeProfiles().All() {
-		pprofs += t.mostPprofs(scope)
+	pprofs, ofScope := 0, make([]int, resource.ScopeProfiles().Len())
+	for j, scope := range resource.ScopeProfiles().All() {
+		ofScope[j] = t.mostPprofs(scope)
+		pprofs += ofScope[j]
 	}
-	if pprofs <= 1 || int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
+	if pprofs <= 1 || int64(t.written)+t.mostBytes(resource, ofScope) <= int64(t.opts.PprofBytes) {
 		return nil
 	}
 	if err := t.checkWaste(); err != nil {
@@ -105,15 +106,16 @@ func (t *encoding) mostPprofs(scope pprofile.ScopeProfiles) int {
 	return len(t.groups)
 }
 
-// mostBytes returns a rough upper bound of the pprofs of a resource. Each has at most all entries of the dictionary.
-func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
+// mostBytes returns a rough upper bound of the pprofs of a resource, of which ofScope has the numbers. Each has at most all entries of the
+// dictionary.
+func (t *encoding) mostBytes(resource pprofile.ResourceProfiles, ofScope []int) (bytes int64) {
 	if t.tableBytes == 0 {
 		t.tableBytes = dictionary.Bytes(t.importer.source)
 	}
 	tables := maxHeaderBytes + tableFactor*(t.tableBytes+dictionary.MapMemory(resource.Resource().Attributes()))
-	for _, scope := range resource.ScopeProfiles().All() {
+	for j, scope := range resource.ScopeProfiles().All() {
 		profiles := scope.Profiles()
-		bytes += int64(t.mostPprofs(scope)) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
+		bytes += int64(ofScope[j]) * int64(tables+dictionary.MapMemory(scope.Scope().Attributes()))
 		for _, profile := range profiles.All() {
 			bytes += originalFactor * int64(profile.OriginalPayload().Len())
 			for _, sample := range profile.Samples().All() {
