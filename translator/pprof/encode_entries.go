@@ -69,8 +69,10 @@ func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 	if l != 0 {
 		location := t.importer.source.LocationTable().At(int(l))
 		wire.Address, wire.MappingID = location.Address(), uint64(t.locals.mappings.localOrNone(location.MappingIndex()))
-		flags := t.flagsOf(l, location.AttributeIndices())
-		wire.IsFolded, lost = flags.folded, flags.lost
+		if attributes := location.AttributeIndices(); attributes.Len() > 0 {
+			flags := t.flagsOf(l, attributes)
+			wire.IsFolded, lost = flags.folded, flags.lost
+		}
 		lines := location.Lines()
 		bytes += maxLineBytes * lines.Len()
 		for i := range lines.Len() {
