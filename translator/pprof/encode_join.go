@@ -103,7 +103,9 @@ func (t *encoding) join(g *group) error {
 	j.stackNumbers.begin(t.importer.source.StackTable().Len())
 	j.stacks = append(j.stacks[:0], packedStack{})
 	j.lostTimestamps, j.size = 0, 0
-	t.labels.beginPayload(t.dict.NumAttributes())
+	// Labels of the last pprof are not used again: their strings had other numbers.
+	t.labels.items, t.labels.lostUnits, t.labels.ranges = 0, 0, t.labels.ranges[:0]
+	t.labels.numbers.begin(t.dict.NumAttributes())
 	j.order = sampleTypeOrder(t.scope.order, len(g.profiles))
 	for _, position := range j.order {
 		t.valueType(g.profiles[position].sampleType) // they are the first strings
@@ -116,7 +118,7 @@ func (t *encoding) join(g *group) error {
 				return fmt.Errorf("sample %d: %w", i, err)
 			}
 		}
-		j.rowOrder.endProfile()
+		j.rowOrder.ends = append(j.rowOrder.ends, len(j.rowOrder.rows)) // The next profile begins.
 	}
 	return t.mergeRows()
 }
@@ -201,7 +203,17 @@ const (
 
 // addToRow adds a value to the row of a sample, and returns the row.
 func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, column int, value int64) (row int, err error) {
-	row, added := t.joining.rowOf(id, attributes)
+	j, added := &t.joining, false
+	number := j.stackNumbers.find(id.Stack)
+	// Usually each sample has a stack of its own: only the other rows need an index.
+	switch stack := j.stacks[number]; {
+	case number > 0 && j.rows.Equals(int(stack.row), id, attributes):
+		row = int(stack.row)
+	case number > 0 || id.Stack <= 0:
+		row, added = j.rows.Index(id, attributes)
+	default:
+		row, added = j.rows.Append(id, attributes), true
+	}
 	if added {
 		if err := t.beginRow(row, id, attributes); err != nil {
 			return 0, err
@@ -217,17 +229,4 @@ func (t *encoding) addValue(row int, stack int32, column int, value int64, added
 		return nil
 	}
 	return j.rowOrder.add(&t.memory, row, stack, added)
-}
-
-// rowOf returns the row of a sample. Usually each sample has a stack of its own: only the other rows need an index.
-func (j *joining) rowOf(id dictionary.SampleIdentity, attributes []int32) (row int, added bool) {
-	number := j.stackNumbers.find(id.Stack)
-	switch stack := j.stacks[number]; {
-	case number > 0 && j.rows.Equals(int(stack.row), id, attributes):
-		return int(stack.row), false
-	case number > 0 || id.Stack <= 0:
-		return j.rows.Index(id, attributes)
-	default:
-		return j.rows.Append(id, attributes), true
-	}
 }

@@ -31,13 +31,6 @@ type labelWriter struct {
 	itemsLargest int
 }
 
-// beginPayload prepares for a pprof. String indices differ between pprofs.
-func (w *labelWriter) beginPayload(attributes int) {
-	w.encoded, w.items, w.lostUnits = w.encoded[:0], 0, 0
-	w.numbers.begin(attributes)
-	w.ranges = w.ranges[:0]
-}
-
 // size returns the number of bytes of the labels of these attributes.
 func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
 	for _, a := range attributes {

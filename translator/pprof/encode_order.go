@@ -82,9 +82,6 @@ func (o *rowOrder) start(profile int) int {
 	return o.ends[profile-1]
 }
 
-// endProfile begins the next profile.
-func (o *rowOrder) endProfile() { o.ends = append(o.ends, len(o.rows)) }
-
 // at returns the row of a sample of the pprof.
 func (o *rowOrder) at(sample int) int {
 	if o.ascending {
