@@ -154,7 +154,7 @@ func (t *encoding) release() (bytes int) {
 	clear(t.groups[:cap(t.groups)])
 	t.memory = encodeMemory{}
 	t.dict.Reset(dictionary.Lengths{})
-	t.importer.release()
+	t.importer.builder, t.importer.source = nil, pprofile.ProfilesDictionary{}
 	t.texts, t.locationFlags, t.mappingParts, t.badStacks, t.scope = texts{}, nil, nil, nil, scopeParts{}
 	return t.kept()
 }
@@ -179,30 +179,20 @@ func (t *encoding) groupProfiles(scope pprofile.ScopeProfiles, scopeErr error) (
 			continue
 		}
 		if !fromOnePprof {
-			key.repetition = t.repetition(key, imported.sampleType)
+			ofType := typeKey{key, imported.sampleType}
+			key.repetition = t.counts[ofType]
+			t.counts[ofType]++
 		}
-		t.addToGroup(key, imported)
+		g, found := t.open[key]
+		if !found {
+			g = len(t.groups)
+			t.open[key] = g
+			t.groups = slices.Grow(t.groups, 1)[:g+1]
+			t.groups[g] = group{key: key, profiles: t.groups[g].profiles[:0]}
+		}
+		t.groups[g].profiles = append(t.groups[g].profiles, imported)
 	}
 	return faults
-}
-
-// repetition returns how many earlier profiles have this key and sample type.
-func (t *encoding) repetition(key groupKey, sampleType typeIndices) int {
-	ofType := typeKey{key, sampleType}
-	t.counts[ofType]++
-	return t.counts[ofType] - 1
-}
-
-// addToGroup adds a profile to the group with its key.
-func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
-	g, found := t.open[key]
-	if !found {
-		g = len(t.groups)
-		t.open[key] = g
-		t.groups = slices.Grow(t.groups, 1)[:g+1]
-		t.groups[g] = group{key: key, profiles: t.groups[g].profiles[:0]}
-	}
-	t.groups[g].profiles = append(t.groups[g].profiles, profile)
 }
 
 // importHeader imports everything of a profile except its samples.

@@ -64,9 +64,6 @@ func (im *importer) reset(builder *dictionary.Builder, source pprofile.ProfilesD
 	im.mappingChecks.reset("mapping", source.MappingTable().Len())
 }
 
-// release drops all references to the message.
-func (im *importer) release() { im.builder, im.source = nil, pprofile.ProfilesDictionary{} }
-
 // kept returns the memory of the importer in bytes, including unused capacity.
 func (im *importer) kept() int {
 	bytes := scratch.Bytes(im.strings.to) + scratch.Bytes(im.attributes.to) + scratch.Bytes(im.links.to)
