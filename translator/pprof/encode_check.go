@@ -45,14 +45,7 @@ func (c *checks) check(i int32, validate func(i int) error) error {
 	return nil
 }
 
-// checkLocation checks a location and everything that it refers to.
-func (im *importer) checkLocation(i int32) error {
-	if im.locationChecks.known(i) {
-		return nil
-	}
-	return im.locationChecks.check(i, im.validateLocation)
-}
-
+// validateLocation checks a location and everything that it refers to.
 func (im *importer) validateLocation(i int) error {
 	location := im.source.LocationTable().At(i)
 	if mapping := location.MappingIndex(); !im.mappingChecks.known(mapping) {

@@ -44,7 +44,15 @@ func (t *encoding) writeEntries(g *group) (lost int, err error) {
 		if err := t.growTail(maxFunctionBytes); err != nil {
 			return 0, err
 		}
-		t.writeFunction(f, uint64(i+1))
+		wire := pprofwire.Function{ID: uint64(i + 1)}
+		if f != 0 { // Function 0 has no name.
+			function := t.importer.source.FunctionTable().At(int(f))
+			wire.Name = t.sourceString(function.NameStrindex())
+			wire.SystemName = t.sourceString(function.SystemNameStrindex())
+			wire.Filename = t.sourceString(function.FilenameStrindex())
+			wire.StartLine = function.StartLine()
+		}
+		t.tail = pprofwire.AppendFunction(t.tail, wire)
 	}
 	return lost, nil
 }
@@ -116,19 +124,6 @@ func (t *encoding) flagsOf(l int32, attributes pcommon.Int32Slice) (flags locati
 		scratch.Store(&t.locationFlags, l, flags)
 	}
 	return flags
-}
-
-// writeFunction appends a function. Function 0 has no name.
-func (t *encoding) writeFunction(f int32, id uint64) {
-	wire := pprofwire.Function{ID: id}
-	if f != 0 {
-		function := t.importer.source.FunctionTable().At(int(f))
-		wire.Name = t.sourceString(function.NameStrindex())
-		wire.SystemName = t.sourceString(function.SystemNameStrindex())
-		wire.Filename = t.sourceString(function.FilenameStrindex())
-		wire.StartLine = function.StartLine()
-	}
-	t.tail = pprofwire.AppendFunction(t.tail, wire)
 }
 
 // sourceString returns the index in the pprof of string i of the message, which has been checked.

@@ -64,7 +64,16 @@ func (t *encoding) setAttributes(h *pprofwire.Header, g *group) error {
 		if key == semconv.ProfileName || t.isMainMapping(attribute) {
 			continue // Backends display the one, the other is the first mapping.
 		}
-		if field := fieldOf(h, key); field != nil {
+		var field *uint32
+		switch key {
+		case semconv.ProfileDropFrames:
+			field = &h.DropFrames
+		case semconv.ProfileKeepFrames:
+			field = &h.KeepFrames
+		case semconv.ProfileDocURL:
+			field = &h.DocURL
+		}
+		if field != nil {
 			text, err := t.text(a)
 			if err != nil {
 				return err
@@ -80,19 +89,6 @@ func (t *encoding) setAttributes(h *pprofwire.Header, g *group) error {
 		if attribute.Unit != 0 {
 			t.labels.lostUnits++
 		}
-	}
-	return nil
-}
-
-// fieldOf returns the field of the header that an attribute becomes, or nil.
-func fieldOf(h *pprofwire.Header, key string) *uint32 {
-	switch key {
-	case semconv.ProfileDropFrames:
-		return &h.DropFrames
-	case semconv.ProfileKeepFrames:
-		return &h.KeepFrames
-	case semconv.ProfileDocURL:
-		return &h.DocURL
 	}
 	return nil
 }

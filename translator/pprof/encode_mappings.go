@@ -21,8 +21,14 @@ var buildIDs = []string{semconv.MappingBuildID, semconv.MappingBuildIDGo, semcon
 // represent. If the profiles of the group have an attribute with the main binary, it comes first, even if no sample
 // refers to it.
 func (t *encoding) writeMappings(g *group) (lost int, err error) {
-	main, named := t.mainMapping(g)
-	first := int32(0)
+	var main pprofwire.Mapping
+	named, first := false, int32(0)
+	for _, i := range t.sets.At(g.key.attributes) {
+		if a := t.dict.AttributeAt(i); t.isMainMapping(a) {
+			main, named = t.mappingOf(a.Value.Map()), true
+			break
+		}
+	}
 	if named {
 		if first, err = t.findMapping(&main); err != nil {
 			return 0, err
@@ -134,23 +140,13 @@ func setMappingFlag(m *pprofwire.Mapping, key string, a dictionary.Attribute) bo
 	return true
 }
 
-// mainMapping returns the main binary that the profiles of a group name, as a mapping without id.
-func (t *encoding) mainMapping(g *group) (main pprofwire.Mapping, named bool) {
-	for _, i := range t.sets.At(g.key.attributes) {
-		if a := t.dict.AttributeAt(i); t.isMainMapping(a) {
-			return t.mappingOf(a.Value.Map()), true
-		}
-	}
-	return main, false
-}
-
 // isMainMapping reports whether an attribute has the main binary. A larger map was not written by this package.
 func (t *encoding) isMainMapping(a dictionary.Attribute) bool {
 	return a.Kind == pcommon.ValueTypeMap && a.Value.Map().Len() <= semconv.NumMainKeys &&
 		t.dict.StringAt(a.Key) == semconv.ProfileMainMapping
 }
 
-// mappingOf returns the mapping that a map represents. Unknown keys are ignored.
+// mappingOf returns the mapping that a map represents, without id. Unknown keys are ignored.
 func (t *encoding) mappingOf(fields pcommon.Map) (m pprofwire.Mapping) {
 	for key, value := range fields.All() {
 		switch key {

@@ -93,14 +93,18 @@ func (t *encoding) packStack(stack int32, row int) (packedStack, error) {
 		if i == n {
 			break
 		}
-		if err := t.importer.checkLocation(locations.At(i)); err != nil {
+		location := locations.At(i)
+		if !t.importer.locationChecks.known(location) {
+			err = t.importer.locationChecks.check(location, t.importer.validateLocation)
+		}
+		if err != nil {
 			err = fmt.Errorf("stack %d: %w", stack, err)
 			if n > longList { // Many profiles can have it.
 				scratch.Store(&t.badStacks, stack, err)
 			}
 			return packedStack{}, err
 		}
-		t.locals.locations.local(locations.At(i))
+		t.locals.locations.local(location)
 	}
 	at := packedStack{byteRange{uint32(len(packed)), uint32(len(packed) + size)}, int32(row)}
 	j.stackNumbers.local(stack)
