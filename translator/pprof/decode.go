@@ -12,6 +12,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -138,7 +140,11 @@ func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeS
 }
 
 func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
-	t.begin(&d.opts, src)
+	t.opts, t.src, t.stats, t.meter = &d.opts, src, DecodeStats{}, *meter.New(0, src.Reserve)
+	t.samplesBytes, t.message, t.textBytes = 0, 0, 0
+	if t.dict == nil {
+		t.dict = dictionary.New()
+	}
 	raw, size, err := inflatePayload.Open(&t.inflated, payload, t.opts.Limits.InflatedBytes, &t.meter)
 	if err != nil {
 		return pprofile.Profiles{}, DecodeStats{InflatedBytes: size}, err

@@ -108,7 +108,7 @@ func (t *decoding) labelKey(i uint32) int32 {
 	if key := l.ofString[i]; key != 0 {
 		return key - 1
 	}
-	text := t.text(i)
+	text := t.Text(i)
 	key, known := l.byName[string(text)]
 	if !known {
 		key = int32(len(l.keys))
@@ -147,8 +147,8 @@ func (t *decoding) registerKey(name string, key int32) {
 	}
 }
 
-// attributeKey returns the dictionary index of the key of the attribute that replaces these labels.
-func (t *decoding) attributeKey(refs []labelRef) int32 {
+// labelAttribute returns the attribute for all labels of one key: a single value, or an array of values in their order.
+func (t *decoding) labelAttribute(refs []labelRef) int32 {
 	k := &t.labels.keys[refs[0].key]
 	index, name := &k.index, k.name
 	if len(refs) == 1 && k.isConventional(refs[0].label) {
@@ -157,12 +157,7 @@ func (t *decoding) attributeKey(refs []labelRef) int32 {
 	if *index == 0 {
 		*index = t.dict.String(name) + 1
 	}
-	return *index - 1
-}
-
-// labelAttribute returns the attribute for all labels of one key: a single value, or an array of values in their order.
-func (t *decoding) labelAttribute(refs []labelRef) int32 {
-	key := t.attributeKey(refs)
+	key := *index - 1
 	if len(refs) == 1 {
 		l := refs[0].label
 		if l.Str != 0 {

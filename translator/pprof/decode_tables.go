@@ -75,16 +75,6 @@ func (t *decoding) release() (bytes int) {
 	return int(t.kept())
 }
 
-func (t *decoding) begin(opts *DecodeOptions, src Source) {
-	t.opts, t.src = opts, src
-	t.stats = DecodeStats{}
-	t.meter = *meter.New(0, src.Reserve)
-	t.samplesBytes, t.message, t.textBytes = 0, 0, 0
-	if t.dict == nil {
-		t.dict = dictionary.New()
-	}
-}
-
 // translate translates the pprof that was read. payload is the caller's, for the profile ids.
 func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	w := &t.wire
@@ -107,7 +97,7 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if err := t.useTables(payload); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	repeated, err := t.tables.Resolve(w, t.dict, rules{t})
+	repeated, err := t.tables.Resolve(w, t.dict, t)
 	t.stats.Repairs.RepeatedEntries = repeated
 	if err != nil {
 		return pprofile.Profiles{}, err
@@ -139,8 +129,11 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 // as the original, and there can be two copies.
 const repairedBytes = 128
 
-// text returns string i of the payload as valid UTF-8. The result may refer to memory of the payload.
-func (t *decoding) text(i uint32) []byte {
+// These methods are the rules by which the tables are translated: without changes.
+var _ tables.Rules = (*decoding)(nil)
+
+// Text returns string i of the payload as valid UTF-8. The result may refer to memory of the payload.
+func (t *decoding) Text(i uint32) []byte {
 	s := t.wire.String(i)
 	if utf8.Valid(s) {
 		return s
@@ -157,26 +150,22 @@ func (t *decoding) text(i uint32) []byte {
 	return valid
 }
 
-// rules translate the entries of a pprof without changes.
-type rules struct{ *decoding }
-
-var _ tables.Rules = rules{}
-
-func (r rules) Text(i uint32) []byte { return r.text(i) }
-
-func (r rules) Function(from *pprofwire.Function) dictionary.Function {
+// Function translates a function.
+func (t *decoding) Function(from *pprofwire.Function) dictionary.Function {
 	return dictionary.Function{
-		Name:       r.tables.String(from.Name),
-		SystemName: r.tables.String(from.SystemName),
-		Filename:   r.tables.String(from.Filename),
+		Name:       t.tables.String(from.Name),
+		SystemName: t.tables.String(from.SystemName),
+		Filename:   t.tables.String(from.Filename),
 		StartLine:  from.StartLine,
 	}
 }
 
-func (r rules) Line(from *pprofwire.Line, function int32) dictionary.Line {
+// Line translates a line.
+func (t *decoding) Line(from *pprofwire.Line, function int32) dictionary.Line {
 	return dictionary.Line{Function: function, Line: from.Line, Column: from.Column}
 }
 
-func (r rules) LocationAttributes(attributes []int32, _ *pprofwire.Function) []int32 {
+// LocationAttributes adds none.
+func (t *decoding) LocationAttributes(attributes []int32, _ *pprofwire.Function) []int32 {
 	return attributes
 }

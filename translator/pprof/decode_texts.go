@@ -11,10 +11,10 @@ import (
 )
 
 // AddText adds the attribute with this key and string i of the payload.
-func (r rules) AddText(key int32, i uint32) (attribute int32, added bool) {
-	text, long := r.text(i), len(r.wire.String(i)) > tables.LongText
-	attribute = r.addAttribute(len(text), 0, long, func() int32 { return r.dict.StringBytesAttribute(key, text) })
-	return attribute, r.meter.Err() == nil
+func (t *decoding) AddText(key int32, i uint32) (attribute int32, added bool) {
+	text, long := t.Text(i), len(t.wire.String(i)) > tables.LongText
+	attribute = t.addAttribute(len(text), 0, long, func() int32 { return t.dict.StringBytesAttribute(key, text) })
+	return attribute, t.meter.Err() == nil
 }
 
 // addAttribute calls add if there is memory for an attribute with a text of this length, and items of so many bytes. A long text counts
@@ -63,7 +63,7 @@ func (t *decoding) name(i uint32) string {
 	if name, known := t.names[i]; known {
 		return name
 	}
-	name := string(t.text(i))
+	name := string(t.Text(i))
 	scratch.Store(&t.names, i, name)
 	return name
 }
