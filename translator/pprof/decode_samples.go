@@ -5,7 +5,8 @@ package pprof
 
 import "github.com/otelpprof/otelpprof/internal/dictionary"
 
-// addSamples adds each sample to the profiles of the types for which it has a value.
+// addSamples adds each sample to the profiles of the types for which it has a value. A zero is left out if the sample has another
+// value. A sample with only zeros is added to the first profile.
 func (t *decoding) addSamples() {
 	w := &t.wire
 	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels), t.opts.TimestampLabels)
@@ -31,23 +32,17 @@ func (t *decoding) addSamples() {
 		if len(of) == 0 {
 			of = t.zeros
 		}
-		t.addValues(stack, link, of)
-		values, labels = s.ValuesEnd, s.LabelsEnd
-	}
-}
-
-// addValues adds one sample to each profile for which there is a value. A zero is left out if the sample has another
-// value. A sample with only zeros is added to the first profile.
-func (t *decoding) addValues(stack, link int32, values []int64) {
-	added := false
-	for i, v := range values {
-		if v != 0 || t.opts.KeepZeroValues {
-			t.addValue(i, stack, link, v)
-			added = true
+		added := false
+		for i, v := range of {
+			if v != 0 || t.opts.KeepZeroValues {
+				t.addValue(i, stack, link, v)
+				added = true
+			}
 		}
-	}
-	if !added {
-		t.addValue(t.order[0], stack, link, 0)
+		if !added {
+			t.addValue(t.order[0], stack, link, 0)
+		}
+		values, labels = s.ValuesEnd, s.LabelsEnd
 	}
 }
 

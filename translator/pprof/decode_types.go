@@ -83,7 +83,17 @@ func (t *decoding) countSamples() error {
 		}
 		labels := w.Samples[i].LabelsEnd - firstLabel
 		firstLabel = w.Samples[i].LabelsEnd
-		carried := t.countValues(values)
+		carried := 0 // OTLP samples of this one, as addSamples adds them
+		for typ, v := range values {
+			if v != 0 || t.opts.KeepZeroValues {
+				t.counts[typ]++
+				carried++
+			}
+		}
+		if carried == 0 {
+			t.counts[t.order[0]]++
+			carried = 1
+		}
 		t.samplesBytes += int64(carried) * sampleBytes
 		if labels > 0 {
 			t.samplesBytes += int64(carried) * (sampleAttributeBytes*int64(labels) + attributeListBytes)
@@ -98,19 +108,4 @@ func (t *decoding) countSamples() error {
 	}
 	t.stats.OTLPSamples = total
 	return nil
-}
-
-// countValues returns the number of OTLP samples for one sample of the pprof.
-func (t *decoding) countValues(values []int64) (carried int) {
-	for i, v := range values {
-		if v != 0 || t.opts.KeepZeroValues {
-			t.counts[i]++
-			carried++
-		}
-	}
-	if carried == 0 {
-		t.counts[t.order[0]]++
-		carried = 1
-	}
-	return carried
 }
