@@ -15,6 +15,7 @@ import (
 
 // addProfiles adds the resource, the scope and, for each sample type, a profile without samples.
 func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
+	w := &t.wire
 	scope, ids := message.AddScope(pd, t.src.Resource, t.src.ScopeName, t.src.ScopeVersion, payload)
 	t.describeScope(scope.Scope())
 
@@ -23,9 +24,17 @@ func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 	common := t.commonAttributes()
 	t.slices = scratch.Zeroed(t.slices, len(t.types))
 	for position, original := range t.order {
-		profile := profiles.AppendEmpty()
-		profile.SetProfileID(ids.Next(t.types[original].Type, t.types[original].Unit))
-		t.describeProfile(profile, t.types[original])
+		profile, typ := profiles.AppendEmpty(), t.types[original]
+		profile.SetProfileID(ids.Next(typ.Type, typ.Unit))
+		profile.SampleType().SetTypeStrindex(t.dict.String(typ.Type))
+		profile.SampleType().SetUnitStrindex(t.dict.String(typ.Unit))
+		if w.HasPeriodType {
+			profile.PeriodType().SetTypeStrindex(t.tables.String(w.PeriodType.Type))
+			profile.PeriodType().SetUnitStrindex(t.tables.String(w.PeriodType.Unit))
+		}
+		profile.SetPeriod(w.Period)
+		profile.SetTime(pcommon.Timestamp(max(w.TimeNanos, 0)))
+		profile.SetDurationNano(uint64(max(w.DurationNanos, 0)))
 		t.attributes = append(t.attributes[:0], common...)
 		if position == 0 {
 			t.addComments()
@@ -56,20 +65,6 @@ func (t *decoding) describeScope(scope pcommon.InstrumentationScope) {
 	if t.labels.threads {
 		scope.Attributes().PutBool(semconv.ScopeThreadLabels, true)
 	}
-}
-
-// describeProfile sets the type of a profile, and what all profiles of the payload share.
-func (t *decoding) describeProfile(profile pprofile.Profile, v ValueType) {
-	w := &t.wire
-	profile.SampleType().SetTypeStrindex(t.dict.String(v.Type))
-	profile.SampleType().SetUnitStrindex(t.dict.String(v.Unit))
-	if w.HasPeriodType {
-		profile.PeriodType().SetTypeStrindex(t.tables.String(w.PeriodType.Type))
-		profile.PeriodType().SetUnitStrindex(t.tables.String(w.PeriodType.Unit))
-	}
-	profile.SetPeriod(w.Period)
-	profile.SetTime(pcommon.Timestamp(max(w.TimeNanos, 0)))
-	profile.SetDurationNano(uint64(max(w.DurationNanos, 0)))
 }
 
 // commonAttributes returns the attributes that all profiles of the payload share.
