@@ -21,16 +21,6 @@ func (t *Tables) Fill(allMappings bool) {
 	clear(t.longTexts)
 	t.functions = scratch.Zeroed(t.functions, len(w.Functions))
 	t.Locations = scratch.Zeroed(t.Locations, len(w.Locations))
-	t.fillMappings(allMappings)
-	for i := range w.Locations {
-		if t.reachedLocations[i] {
-			t.Locations[i] = t.addLocation(i)
-		}
-	}
-}
-
-func (t *Tables) fillMappings(all bool) {
-	w := t.wire
 	t.mappings = scratch.Zeroed(t.mappings, len(w.Mappings))
 	t.reachedMappings = scratch.Zeroed(t.reachedMappings, len(w.Mappings))
 	for i := range w.Locations {
@@ -41,8 +31,13 @@ func (t *Tables) fillMappings(all bool) {
 		}
 	}
 	for i := range w.Mappings {
-		if all || t.reachedMappings[i] {
+		if allMappings || t.reachedMappings[i] {
 			t.mappings[i] = t.addMapping(&w.Mappings[i])
+		}
+	}
+	for i := range w.Locations {
+		if t.reachedLocations[i] {
+			t.Locations[i] = t.addLocation(i)
 		}
 	}
 }
@@ -151,14 +146,17 @@ func (t *Tables) addLocation(i int) int32 {
 	return t.dict.Location(location, t.lines, t.attributes)
 }
 
-// readLines sets t.lines to the lines of a location, and returns the function of the first line.
+// readLines sets t.lines to the lines of a location, adds their functions to the dictionary, and returns the function of the first line.
 func (t *Tables) readLines(location int) (leaf *pprofwire.Function) {
 	t.lines = t.lines[:0]
 	lines := t.wire.LinesAt(location)
 	for i := range lines {
 		function := int32(0)
 		if position, found := t.functionIDs.find(lines[i].FunctionID); found {
-			function = t.addFunction(position)
+			if t.functions[position] == 0 {
+				t.functions[position] = t.dict.Function(t.rules.Function(&t.wire.Functions[position])) + 1
+			}
+			function = t.functions[position] - 1
 			if i == 0 {
 				leaf = &t.wire.Functions[position]
 			}
@@ -168,14 +166,4 @@ func (t *Tables) readLines(location int) (leaf *pprofwire.Function) {
 		t.lines = append(t.lines, t.rules.Line(&lines[i], function))
 	}
 	return leaf
-}
-
-// addFunction adds the function at a position of the payload to the dictionary.
-func (t *Tables) addFunction(position int) int32 {
-	if index := t.functions[position]; index != 0 {
-		return index - 1
-	}
-	index := t.dict.Function(t.rules.Function(&t.wire.Functions[position]))
-	t.functions[position] = index + 1
-	return index
 }
