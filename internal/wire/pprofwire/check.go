@@ -48,11 +48,7 @@ func (p *Profile) checkReferences() error {
 			return noString("comment", i, c, n)
 		}
 	}
-	return p.checkHeader(n)
-}
-
-func (p *Profile) checkHeader(n uint32) error {
-	header := []struct {
+	for _, h := range []struct {
 		field string
 		index uint32
 	}{
@@ -61,8 +57,7 @@ func (p *Profile) checkHeader(n uint32) error {
 		{"keep_frames", p.KeepFrames},
 		{"default_sample_type", p.DefaultSampleType},
 		{"doc_url", p.DocURL},
-	}
-	for _, h := range header {
+	} {
 		if h.index >= n {
 			return Malformed("%s: string %d does not exist, the table has %d", h.field, h.index, n)
 		}
