@@ -52,11 +52,18 @@ func (t *inflater) gzip(dst, src []byte, limit int) ([]byte, error) {
 }
 
 func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, error) {
-	hint := gzipSizeHint(src)
+	hint := uint32(0) // the size of the last member according to its trailer, modulo 2^32
+	if len(src) >= 4 {
+		hint = binary.LittleEndian.Uint32(src[len(src)-4:])
+	}
 	if uint64(hint) > uint64(limit) {
 		return r.appendCounted(t, dst, src, limit) // It is too large or corrupt. Counting tells which.
 	}
-	dst, err := t.grow(dst, gzipCapacity(len(src), int(hint), limit))
+	most := limit // of the first capacity, which is the hint
+	if len(src) < limit/likelyRatio {
+		most = max(len(src)*likelyRatio, min(smallest, limit))
+	}
+	dst, err := t.grow(dst, min(int(hint), most))
 	if err != nil {
 		return dst, err
 	}
@@ -140,22 +147,6 @@ func (t *inflater) corruptGzip(err error) error {
 		err = nil
 	}
 	return t.corrupt("gzip", err)
-}
-
-// gzipSizeHint returns the size of the last member according to its trailer, modulo 2^32.
-func gzipSizeHint(src []byte) uint32 {
-	if len(src) < 4 {
-		return 0
-	}
-	return binary.LittleEndian.Uint32(src[len(src)-4:])
-}
-
-// gzipCapacity returns the first capacity: the size hint, up to likelyRatio.
-func gzipCapacity(compressed, hint, limit int) int {
-	if compressed < limit/likelyRatio {
-		limit = max(compressed*likelyRatio, min(smallest, limit))
-	}
-	return min(hint, limit)
 }
 
 // count reads all of r and returns its size, or ErrTooLarge as soon as that is above limit. With an error, size is what it has
