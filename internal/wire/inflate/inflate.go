@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
@@ -91,7 +92,8 @@ func (p Payload) Open(buffer *[]byte, src []byte, limit int, work *meter.Meter) 
 func Into(buffer, src []byte, limit int, work *meter.Meter) (plain []byte, largest int, err error) {
 	limit = max(limit, 0)
 	t := inflaters.GetOrNew()
-	*t = inflater{meter: work, mostRead: mostRead(len(src), limit)}
+	// The outer layer alone does not reach this limit.
+	*t = inflater{meter: work, mostRead: passes*int64(len(src)) + nestedFactor*min(int64(limit), math.MaxInt64/(2*nestedFactor))}
 	defer t.release()
 	plain, err = t.layer(buffer[:0], src, limit)
 	for depth := 1; err == nil && !Plain(plain); depth++ {
@@ -112,10 +114,7 @@ func Into(buffer, src []byte, limit int, work *meter.Meter) (plain []byte, large
 // copyLayer copies an outer layer to t.outer, since the inner one overwrites it.
 func (t *inflater) copyLayer(layer []byte) error {
 	t.overwritten = cap(layer)
-	if len(layer) > t.copied {
-		t.working += len(layer) // A smaller copy before is garbage, but counts, too.
-		t.copied = len(layer)
-	}
+	t.working += len(layer) // Earlier copies can be garbage, but count.
 	if err := t.need(0); err != nil {
 		return err
 	}

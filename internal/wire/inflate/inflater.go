@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
@@ -19,12 +18,11 @@ type inflater struct {
 	working int
 	// overwritten is the size of the result's array while an inner layer overwrites the outer one in it.
 	overwritten int
-	// outer has the copy of an outer layer. copied is the size of the largest one so far.
-	outer  *[]byte
-	copied int
+	// outer has the copy of an outer layer.
+	outer *[]byte
 	// largest is the size of the largest layer, as far as it was decompressed.
 	largest int
-	// read is the number of compressed bytes of all layers that were read. ended is the error that ended reading.
+	// read is the number of compressed bytes of all layers that were read, mostRead its limit. ended is the error that ended reading.
 	read, mostRead int64
 	ended          error
 }
@@ -35,11 +33,6 @@ const (
 	passes       = 3
 	nestedFactor = 2
 )
-
-// mostRead is the limit of what is read of all layers together. An outer layer of src bytes alone does not reach it.
-func mostRead(src, limit int) int64 {
-	return passes*int64(src) + nestedFactor*min(int64(limit), math.MaxInt64/(2*nestedFactor))
-}
 
 // source is the compressed form of a layer, whose bytes count as work when they are read.
 type source struct {
