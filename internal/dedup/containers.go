@@ -10,39 +10,19 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
-// containersChange reports whether resources or scopes are equal, empty, or have an attribute twice.
+// containersChange reports whether resources or scopes are equal, empty, or have an attribute twice. The attributes of empty
+// ones can be invalid, so they must not be compared.
 func (w *work) containersChange() bool {
-	resources := w.pd.ResourceProfiles()
-	if hasEmpty(resources) {
+	if w.reducible {
 		return true
 	}
-	for attributes := range walk.Attributes(w.pd) {
-		if found, _ := copies(attributes); found {
-			return true
-		}
-	}
+	resources := w.pd.ResourceProfiles()
 	if findEqualResources(resources) != nil {
 		return true
 	}
 	for _, resource := range resources.All() {
 		if findEqualScopes(resource.ScopeProfiles()) != nil {
 			return true
-		}
-	}
-	return false
-}
-
-// hasEmpty reports whether a resource or scope is empty. checkAttributes has not checked the attributes of these, so they
-// must not be compared.
-func hasEmpty(resources pprofile.ResourceProfilesSlice) bool {
-	for _, resource := range resources.All() {
-		if resource.ScopeProfiles().Len() == 0 {
-			return true
-		}
-		for _, scope := range resource.ScopeProfiles().All() {
-			if scope.Profiles().Len() == 0 {
-				return true
-			}
 		}
 	}
 	return false

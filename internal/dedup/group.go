@@ -122,11 +122,11 @@ func (g *Grouping) groupsOf(resource pprofile.ResourceProfiles) (r groupedResour
 
 // hasValidContainers reports whether the attributes of a resource and of its scopes are valid.
 func hasValidContainers(resource pprofile.ResourceProfiles) bool {
-	if checkAttributes(resource.Resource().Attributes()) != nil {
+	if _, err := checkAttributes(resource.Resource().Attributes()); err != nil {
 		return false
 	}
 	for _, scope := range resource.ScopeProfiles().All() {
-		if checkAttributes(scope.Scope().Attributes()) != nil {
+		if _, err := checkAttributes(scope.Scope().Attributes()); err != nil {
 			return false
 		}
 	}

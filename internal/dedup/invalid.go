@@ -61,14 +61,16 @@ type scopePlace struct {
 	err             error
 }
 
-// checkedScopes iterates over all scopes of a message.
-func checkedScopes(pd pprofile.Profiles) iter.Seq2[scopePlace, pprofile.ScopeProfiles] {
+// checkedScopes iterates over all scopes of the message, and sets reducible.
+func (w *work) checkedScopes() iter.Seq2[scopePlace, pprofile.ScopeProfiles] {
 	return func(yield func(scopePlace, pprofile.ScopeProfiles) bool) {
-		for i, resource := range pd.ResourceProfiles().All() {
-			resourceErr := checkAttributes(resource.Resource().Attributes())
+		for i, resource := range w.pd.ResourceProfiles().All() {
+			repeated, resourceErr := checkAttributes(resource.Resource().Attributes())
+			w.reducible = w.reducible || repeated || resource.ScopeProfiles().Len() == 0
 			for j, scope := range resource.ScopeProfiles().All() {
-				err := cmp.Or(resourceErr, checkAttributes(scope.Scope().Attributes()))
-				if !yield(scopePlace{i, j, err}, scope) {
+				repeated, err := checkAttributes(scope.Scope().Attributes())
+				w.reducible = w.reducible || repeated || scope.Profiles().Len() == 0
+				if !yield(scopePlace{i, j, cmp.Or(resourceErr, err)}, scope) {
 					return
 				}
 			}
@@ -76,14 +78,13 @@ func checkedScopes(pd pprofile.Profiles) iter.Seq2[scopePlace, pprofile.ScopePro
 	}
 }
 
-// checkAttributes checks the attributes of a resource or scope. It checks the depth first, since values that are too deep
-// cannot be compared.
-func checkAttributes(attributes pcommon.Map) error {
-	if err := attributevalue.Check(attributes); err != nil {
-		return err
+// checkAttributes checks the attributes of a resource or scope, and reports whether one occurs twice. It checks the depth
+// first, since values that are too deep cannot be compared.
+func checkAttributes(attributes pcommon.Map) (repeated bool, err error) {
+	if err = attributevalue.Check(attributes); err != nil {
+		return false, err
 	}
-	_, err := copies(attributes)
-	return err
+	return copies(attributes)
 }
 
 // use marks the entries to which a profile refers, and checks the profile except for the content of its stacks. It skips

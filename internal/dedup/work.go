@@ -23,6 +23,8 @@ type work struct {
 	stats    Stats
 	tables   dictionary.Compactor
 	samples  sampleWork
+	// reducible is true if a resource or scope is empty, or has an attribute twice. checkedScopes sets it.
+	reducible bool
 	// times has the new times of captures.
 	times map[timesKey]timeRange
 }
@@ -68,8 +70,8 @@ func (w *work) run() error {
 // markUsed marks the entries that profiles use, and numbers the tables. It reports false if a profile is invalid.
 func (w *work) markUsed() bool {
 	valid := true
-	w.samples.reshaped, w.samples.equal, w.samples.shapes = false, false, 0
-	for at, scope := range checkedScopes(w.pd) {
+	w.samples.reshaped, w.samples.equal, w.samples.shapes, w.reducible = false, false, 0, false
+	for at, scope := range w.checkedScopes() {
 		for _, profile := range scope.Profiles().All() {
 			if w.use(profile) != nil || at.err != nil {
 				valid = false
@@ -150,7 +152,7 @@ func (w *work) handleInvalid() (proceed bool, err error) {
 func (w *work) findInvalid() (invalid []bool, first error) {
 	invalid = make([]bool, 0, w.pd.ProfileCount())
 	service, of := "", -1
-	for at, scope := range checkedScopes(w.pd) {
+	for at, scope := range w.checkedScopes() {
 		for k, profile := range scope.Profiles().All() {
 			err := cmp.Or(at.err, w.check(profile))
 			invalid = append(invalid, err != nil)
