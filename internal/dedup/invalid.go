@@ -105,6 +105,7 @@ func (w *work) use(profile pprofile.Profile) error {
 	return nil
 }
 
+// useSample is use for one sample. It also records what noteEqual and combine need to know.
 func (w *work) useSample(sample pprofile.Sample) error {
 	if w.isZero(sample) {
 		w.samples.reshaped = true
@@ -117,7 +118,12 @@ func (w *work) useSample(sample pprofile.Sample) error {
 	if err := w.tables.UseSample(sample); err != nil {
 		return err
 	}
-	w.noteSample(sample.StackIndex(), values, timestamps)
+	s := &w.samples
+	s.sharing += s.stacks.add(sample.StackIndex())
+	if values != 1 || timestamps > 0 {
+		s.reshaped = s.reshaped || w.reshapes(values, timestamps)
+	}
+	s.shapes |= 1 << -shapeOf(max(values, 1-timestamps), timestamps)
 	return nil
 }
 

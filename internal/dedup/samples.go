@@ -32,16 +32,6 @@ type sampleWork struct {
 	keepers []pprofile.Sample
 }
 
-// noteSample records what noteEqual and combine need to know about a sample. Its stack index must be valid.
-func (w *work) noteSample(stack int32, values, timestamps int) {
-	s := &w.samples
-	s.sharing += s.stacks.add(stack)
-	if values != 1 || timestamps > 0 {
-		s.reshaped = s.reshaped || w.reshapes(values, timestamps)
-	}
-	s.shapes |= 1 << -shapeOf(max(values, 1-timestamps), timestamps)
-}
-
 // mixed reports whether samples of one stack can differ in their shapes.
 func (w *work) mixed() bool {
 	return w.opts.Shape != ShapeTotal && bits.OnesCount8(w.samples.shapes) > 1
@@ -78,21 +68,6 @@ func (w *work) noteEqual(samples pprofile.SampleSlice) {
 	}
 }
 
-// countStacks counts the samples of each stack. It returns the number of samples that share their stack with others. The
-// identity of the others is unique, so no lookup is necessary for them.
-func (w *work) countStacks(samples pprofile.SampleSlice) (sharing int) {
-	s := &w.samples
-	s.stacks.begin(w.pd.Dictionary().StackTable().Len())
-	for i := range samples.Len() {
-		sample := samples.At(i)
-		if w.isZero(sample) {
-			continue // It is dropped, and its stack need not exist.
-		}
-		sharing += s.stacks.add(w.tables.Find(dictionary.Stacks, sample.StackIndex()))
-	}
-	return sharing
-}
-
 // isZero reports whether a sample is dropped because all its values are zero.
 func (w *work) isZero(sample pprofile.Sample) bool {
 	return w.opts.DropZeroSamples && sample.TimestampsUnixNano().Len() == 0 && sum(sample) == 0
@@ -110,11 +85,18 @@ func (w *work) identity(sample pprofile.Sample, stack int32) dictionary.SampleId
 	return dictionary.SampleIdentity{Stack: stack, Link: w.tables.Find(dictionary.Links, sample.LinkIndex())}
 }
 
-// combine combines the samples of a profile with equal identity, and replaces their indices.
+// combine combines the samples of a profile with equal identity, and replaces their indices. The identity of a sample that
+// shares its stack with no other is unique, so no lookup is necessary for it.
 func (w *work) combine(profile pprofile.Profile) {
 	s := &w.samples
 	samples := profile.Samples()
-	sharing := w.countStacks(samples)
+	sharing := 0
+	s.stacks.begin(w.pd.Dictionary().StackTable().Len())
+	for i := range samples.Len() {
+		if sample := samples.At(i); !w.isZero(sample) { // The others are dropped, and their stacks need not exist.
+			sharing += s.stacks.add(w.tables.Find(dictionary.Stacks, sample.StackIndex()))
+		}
+	}
 	s.identities.Reset(sharing)
 	if w.mixed() {
 		s.shapeless.Reset(sharing)
@@ -125,13 +107,7 @@ func (w *work) combine(profile pprofile.Profile) {
 			w.stats.ZeroSamples++
 			return true
 		}
-		if w.opts.Shape == ShapeTotal {
-			makeTotal(sample)
-		}
-		sumValues(sample)
-		if sample.Values().Len() == 0 && sample.TimestampsUnixNano().Len() == 0 {
-			sample.Values().Append(0)
-		}
+		w.reshape(sample)
 		w.stats.DroppedAttributes += w.tables.CountDropped(sample.AttributeIndices())
 		if s.stacks.shared(w.tables.Find(dictionary.Stacks, sample.StackIndex())) && !w.keep(sample) {
 			return true
@@ -156,7 +132,13 @@ func (w *work) keep(sample pprofile.Sample) bool {
 		return true
 	}
 	if !added {
-		addSample(s.keepers[number], sample)
+		to := s.keepers[number] // It has the same shape.
+		if to.TimestampsUnixNano().Len() == 0 && to.Values().Len() > 0 {
+			to.Values().FromRaw([]int64{sum(to) + sum(sample)})
+			return false
+		}
+		sample.Values().MoveAndAppendTo(to.Values())
+		sample.TimestampsUnixNano().MoveAndAppendTo(to.TimestampsUnixNano())
 		return false
 	}
 	s.keepers = append(s.keepers, sample)
@@ -166,16 +148,6 @@ func (w *work) keep(sample pprofile.Sample) bool {
 		}
 	}
 	return true
-}
-
-// addSample adds the values and timestamps of a sample to one of equal identity and shape.
-func addSample(to, from pprofile.Sample) {
-	if to.TimestampsUnixNano().Len() == 0 && to.Values().Len() > 0 {
-		to.Values().FromRaw([]int64{sum(to) + sum(from)})
-		return
-	}
-	from.Values().MoveAndAppendTo(to.Values())
-	from.TimestampsUnixNano().MoveAndAppendTo(to.TimestampsUnixNano())
 }
 
 func sum(sample pprofile.Sample) (total int64) {

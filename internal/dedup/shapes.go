@@ -51,22 +51,18 @@ func (w *work) reshapes(values, timestamps int) bool {
 	}
 }
 
-// sumValues replaces several values without timestamps by their sum: the protocol has a single value.
-func sumValues(sample pprofile.Sample) {
-	if sample.TimestampsUnixNano().Len() == 0 && sample.Values().Len() > 1 {
-		sample.Values().FromRaw([]int64{sum(sample)})
+// reshape makes one value of those of a sample without timestamps: the protocol has a single value. With ShapeTotal, it also
+// does so with timestamps. By the rules of the protocol, a timestamp without a value counts 1, whatever the period is.
+func (w *work) reshape(sample pprofile.Sample) {
+	values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
+	if timestamps == 0 && values == 1 || timestamps > 0 && w.opts.Shape != ShapeTotal {
+		return
 	}
-}
-
-// makeTotal replaces values and timestamps by one value. By the rules of the protocol, a timestamp without a value counts
-// 1, whatever the period is.
-func makeTotal(sample pprofile.Sample) {
-	timestamps := sample.TimestampsUnixNano()
 	total := sum(sample)
-	if sample.Values().Len() == 0 {
-		total = int64(timestamps.Len())
+	if values == 0 {
+		total = int64(timestamps)
 	}
-	timestamps.FromRaw(nil)
+	sample.TimestampsUnixNano().FromRaw(nil)
 	sample.Values().FromRaw([]int64{total})
 }
 
