@@ -135,7 +135,8 @@ func New(opts Options) *Deduplicator {
 func (d *Deduplicator) Deduplicate(pd pprofile.Profiles) (pprofile.Profiles, Stats, error) {
 	w := d.kept.GetOrNew()
 	defer func() {
-		w.release()
+		w.pd, w.times = pprofile.Profiles{}, nil
+		w.tables.Release()
 		d.kept.Put(w, int(w.bytes()))
 	}()
 	w.opts, w.dropKeys, w.pd, w.stats = &d.opts, d.dropKeys, pd, Stats{}

@@ -18,10 +18,20 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 		return pprofile.NewProfiles()
 	}
 	joined := OwnCopy(messages[0])
-	if len(messages) > 1 {
-		shift(joined, dictionary.Lengths{}) // An index out of range must not become one of an entry of the next message.
+	if len(messages) == 1 {
+		return joined
 	}
-	ensureCapacity(joined, messages)
+	shift(joined, dictionary.Lengths{}) // An index out of range must not become one of an entry of the next message.
+	var all dictionary.Lengths
+	resources := 0
+	for _, message := range messages {
+		for t, n := range dictionary.LengthsOf(message.Dictionary()) {
+			all[t] += n
+		}
+		resources += message.ResourceProfiles().Len()
+	}
+	dictionary.EnsureCapacity(joined.Dictionary(), all)
+	joined.ResourceProfiles().EnsureCapacity(resources)
 	for _, message := range messages[1:] {
 		message = OwnCopy(message)
 		shift(message, dictionary.LengthsOf(joined.Dictionary()))
@@ -41,28 +51,18 @@ func OwnCopy(pd pprofile.Profiles) pprofile.Profiles {
 	return own
 }
 
-// ensureCapacity makes room in a message for the content of all messages.
-func ensureCapacity(joined pprofile.Profiles, messages []pprofile.Profiles) {
-	var all dictionary.Lengths
-	resources := 0
-	for _, message := range messages {
-		for t, n := range dictionary.LengthsOf(message.Dictionary()) {
-			all[t] += n
-		}
-		resources += message.ResourceProfiles().Len()
-	}
-	dictionary.EnsureCapacity(joined.Dictionary(), all)
-	joined.ResourceProfiles().EnsureCapacity(resources)
-}
-
 // shift adds these lengths to all indices of a message, so that its tables can be appended to others. An index out of
 // range becomes negative: it must stay out of range when the next message is appended.
 func shift(pd pprofile.Profiles, by dictionary.Lengths) {
 	d := pd.Dictionary()
 	lengths := dictionary.LengthsOf(d)
 	visit := dictionary.NewVisit(func(_ dictionary.Table, i int32) int32 { return min(i, -1) })
-	for t := range visit {
-		visit[t].To = shifted(by[t], lengths[t])
+	for t, n := range lengths {
+		to := make([]int32, n)
+		for i := 1; i < n; i++ { // 0 is the zero value in every dictionary.
+			to[i] = int32(by[t] + i)
+		}
+		visit[t].To = to
 	}
 	for t, n := range lengths {
 		visit.Entries(d, dictionary.Table(t), 0, n, nil)
@@ -70,13 +70,4 @@ func shift(pd pprofile.Profiles, by dictionary.Lengths) {
 	for profile := range walk.Profiles(pd) {
 		visit.Profile(profile)
 	}
-}
-
-// shifted returns the new indices of n entries that follow others. 0 is the zero value in every dictionary.
-func shifted(by, n int) []int32 {
-	to := make([]int32, n)
-	for i := 1; i < n; i++ {
-		to[i] = int32(by + i)
-	}
-	return to
 }

@@ -71,14 +71,6 @@ func (t *texts) message(pd pprofile.Profiles) {
 	}
 }
 
-func (t *texts) list(list pcommon.StringSlice) {
-	for i := range list.Len() {
-		if s, changed := t.repaired(list.At(i)); changed {
-			list.SetAt(i, s)
-		}
-	}
-}
-
 // value visits this number of levels of lists and maps. Deeper values are invalid.
 func (t *texts) value(v pcommon.Value, levels int) {
 	switch v.Type() {

@@ -13,13 +13,20 @@ import (
 // dictionaryStrings visits the strings of a dictionary. Different keys of attributes stay different: otherwise a sample
 // with both would have one key twice, which is invalid.
 func (t *texts) dictionaryStrings(d pprofile.ProfilesDictionary) {
-	if !t.write {
-		t.list(d.StringTable())
-		return
+	var faulty []faultyKey
+	var taken map[string]bool
+	if t.write {
+		faulty, taken = keysOf(d)
 	}
-	faulty, taken := keysOf(d)
-	t.list(d.StringTable())
-	numberKeys(d, faulty, taken)
+	list := d.StringTable()
+	for i := range list.Len() {
+		if s, changed := t.repaired(list.At(i)); changed {
+			list.SetAt(i, s)
+		}
+	}
+	if t.write {
+		numberKeys(d, faulty, taken)
+	}
 }
 
 // faultyKey is a key of an attribute that is not UTF-8: its index in the string table, and its text.

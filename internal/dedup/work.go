@@ -29,12 +29,6 @@ type work struct {
 	times map[timesKey]timeRange
 }
 
-func (w *work) release() {
-	w.pd = pprofile.Profiles{}
-	w.times = nil
-	w.tables.Release()
-}
-
 // bytes returns the size of the working memory.
 func (w *work) bytes() int64 {
 	s := &w.samples
