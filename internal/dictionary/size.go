@@ -17,17 +17,29 @@ func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
 	case Strings:
 		return len(d.StringTable().At(i))
 	case Functions:
-		return functionBytes(d.FunctionTable().At(i))
+		f := d.FunctionTable().At(i)
+		return refBytes(f.NameStrindex()) + refBytes(f.SystemNameStrindex()) + refBytes(f.FilenameStrindex()) +
+			numberBytes(uint64(f.StartLine()))
 	case Mappings:
-		return mappingBytes(d.MappingTable().At(i))
+		m := d.MappingTable().At(i)
+		return numberBytes(m.MemoryStart()) + numberBytes(m.MemoryLimit()) + numberBytes(m.FileOffset()) +
+			refBytes(m.FilenameStrindex()) + indicesBytes(m.AttributeIndices())
 	case Locations:
 		return locationBytes(d.LocationTable().At(i))
 	case Stacks:
 		return indicesBytes(d.StackTable().At(i).LocationIndices())
 	case Attributes:
-		return attributeBytes(d.AttributeTable().At(i))
+		a := d.AttributeTable().At(i)
+		return refBytes(a.KeyStrindex()) + refBytes(a.UnitStrindex()) + FieldBytes(sizeOfValue(a.Value()).protobuf)
 	case Links:
-		return linkBytes(d.LinkTable().At(i))
+		trace, span := 0, 0
+		if id := d.LinkTable().At(i).TraceID(); !id.IsEmpty() {
+			trace = len(id)
+		}
+		if id := d.LinkTable().At(i).SpanID(); !id.IsEmpty() {
+			span = len(id)
+		}
+		return FieldBytes(trace) + FieldBytes(span)
 	case NumTables:
 	}
 	return 0
@@ -68,16 +80,6 @@ func indicesBytes(list pcommon.Int32Slice) int {
 	return FieldBytes(bytes)
 }
 
-func functionBytes(f pprofile.Function) int {
-	return refBytes(f.NameStrindex()) + refBytes(f.SystemNameStrindex()) + refBytes(f.FilenameStrindex()) +
-		numberBytes(uint64(f.StartLine()))
-}
-
-func mappingBytes(m pprofile.Mapping) int {
-	return numberBytes(m.MemoryStart()) + numberBytes(m.MemoryLimit()) + numberBytes(m.FileOffset()) +
-		refBytes(m.FilenameStrindex()) + indicesBytes(m.AttributeIndices())
-}
-
 func locationBytes(l pprofile.Location) int {
 	bytes := refBytes(l.MappingIndex()) + numberBytes(l.Address()) + indicesBytes(l.AttributeIndices())
 	lines := l.Lines()
@@ -86,21 +88,6 @@ func locationBytes(l pprofile.Location) int {
 		bytes += FieldBytes(refBytes(line.FunctionIndex()) + numberBytes(uint64(line.Line())) + numberBytes(uint64(line.Column())))
 	}
 	return bytes
-}
-
-func linkBytes(l pprofile.Link) int {
-	trace, span := 0, 0
-	if !l.TraceID().IsEmpty() {
-		trace = len(l.TraceID())
-	}
-	if !l.SpanID().IsEmpty() {
-		span = len(l.SpanID())
-	}
-	return FieldBytes(trace) + FieldBytes(span)
-}
-
-func attributeBytes(a pprofile.KeyValueAndUnit) int {
-	return refBytes(a.KeyStrindex()) + refBytes(a.UnitStrindex()) + FieldBytes(sizeOfValue(a.Value()).protobuf)
 }
 
 // SampleBytes returns the size of a sample, without its tag and length.

@@ -70,26 +70,23 @@ func (m *measurement) value(v pcommon.Value, levels int) size {
 			m.deeper = append(m.deeper, v)
 			return size{}
 		}
-		items := m.items(v, levels-1)
+		items := size{}
+		if v.Type() == pcommon.ValueTypeMap {
+			items = m.pairs(v.Map(), levels-1)
+		} else {
+			for _, item := range v.Slice().All() {
+				one := m.value(item, levels-1)
+				items.memory += valueMemory + one.memory
+				items.protobuf += FieldBytes(one.protobuf)
+			}
+		}
 		return size{ListSize + items.memory, FieldBytes(items.protobuf)}
 	default:
 		return size{memory: NumberSize}
 	}
 }
 
-// items returns the size of the elements of a list or map, with up to this many levels of each.
-func (m *measurement) items(v pcommon.Value, levels int) (total size) {
-	if v.Type() == pcommon.ValueTypeMap {
-		return m.pairs(v.Map(), levels)
-	}
-	for _, item := range v.Slice().All() {
-		one := m.value(item, levels)
-		total.memory += valueMemory + one.memory
-		total.protobuf += FieldBytes(one.protobuf)
-	}
-	return total
-}
-
+// pairs returns the size of the pairs of a map, with up to this many levels of each.
 func (m *measurement) pairs(pairs pcommon.Map, levels int) (total size) {
 	for key, item := range pairs.All() {
 		one := m.value(item, levels)

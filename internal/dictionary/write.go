@@ -13,34 +13,45 @@ import (
 // WriteTo writes all tables to an empty dictionary. The result shares no memory with the Builder, except for strings.
 func (b *Builder) WriteTo(dictionary pprofile.ProfilesDictionary) {
 	dictionary.StringTable().FromRaw(b.strings)
-	b.writeFunctions(dictionary.FunctionTable())
-	b.writeMappings(dictionary.MappingTable())
-	b.writeLocations(dictionary.LocationTable())
-	b.writeStacks(dictionary.StackTable())
-	b.writeAttributes(dictionary.AttributeTable())
-	b.writeLinks(dictionary.LinkTable())
-}
-
-func (b *Builder) writeFunctions(table pprofile.FunctionSlice) {
-	table.EnsureCapacity(len(b.functions))
+	functions := dictionary.FunctionTable()
+	functions.EnsureCapacity(len(b.functions))
 	for i := range b.functions {
-		f, to := &b.functions[i], table.AppendEmpty()
+		f, to := &b.functions[i], functions.AppendEmpty()
 		to.SetNameStrindex(f.Name)
 		to.SetSystemNameStrindex(f.SystemName)
 		to.SetFilenameStrindex(f.Filename)
 		to.SetStartLine(f.StartLine)
 	}
-}
-
-func (b *Builder) writeMappings(table pprofile.MappingSlice) {
-	table.EnsureCapacity(len(b.mappings))
+	mappings := dictionary.MappingTable()
+	mappings.EnsureCapacity(len(b.mappings))
 	for i := range b.mappings {
-		m, to := &b.mappings[i], table.AppendEmpty()
+		m, to := &b.mappings[i], mappings.AppendEmpty()
 		to.SetMemoryStart(m.Start)
 		to.SetMemoryLimit(m.Limit)
 		to.SetFileOffset(m.Offset)
 		to.SetFilenameStrindex(m.Filename)
 		setIndices(to.AttributeIndices(), b.mappingAttributes.at(i))
+	}
+	b.writeLocations(dictionary.LocationTable())
+	stacks := dictionary.StackTable()
+	stacks.EnsureCapacity(b.stacks.len())
+	for i := range b.stacks.len() {
+		setIndices(stacks.AppendEmpty().LocationIndices(), b.stacks.At(int32(i)))
+	}
+	attributes := dictionary.AttributeTable()
+	attributes.EnsureCapacity(len(b.attributes))
+	for i := range b.attributes {
+		a, to := &b.attributes[i], attributes.AppendEmpty()
+		to.SetKeyStrindex(a.Key)
+		to.SetUnitStrindex(a.Unit)
+		a.writeValue(to.Value())
+	}
+	links := dictionary.LinkTable()
+	links.EnsureCapacity(len(b.links))
+	for i := range b.links {
+		to := links.AppendEmpty()
+		to.SetTraceID(b.links[i].TraceID)
+		to.SetSpanID(b.links[i].SpanID)
 	}
 }
 
@@ -66,23 +77,6 @@ func (b *Builder) writeLocations(table pprofile.LocationSlice) {
 	}
 }
 
-func (b *Builder) writeStacks(table pprofile.StackSlice) {
-	table.EnsureCapacity(b.stacks.len())
-	for i := range b.stacks.len() {
-		setIndices(table.AppendEmpty().LocationIndices(), b.stacks.At(int32(i)))
-	}
-}
-
-func (b *Builder) writeAttributes(table pprofile.KeyValueAndUnitSlice) {
-	table.EnsureCapacity(len(b.attributes))
-	for i := range b.attributes {
-		a, to := &b.attributes[i], table.AppendEmpty()
-		to.SetKeyStrindex(a.Key)
-		to.SetUnitStrindex(a.Unit)
-		a.writeValue(to.Value())
-	}
-}
-
 func (a *Attribute) writeValue(to pcommon.Value) {
 	switch a.Kind {
 	case pcommon.ValueTypeStr:
@@ -96,15 +90,6 @@ func (a *Attribute) writeValue(to pcommon.Value) {
 	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
 		a.Value.CopyTo(to)
 	case pcommon.ValueTypeEmpty:
-	}
-}
-
-func (b *Builder) writeLinks(table pprofile.LinkSlice) {
-	table.EnsureCapacity(len(b.links))
-	for i := range b.links {
-		to := table.AppendEmpty()
-		to.SetTraceID(b.links[i].TraceID)
-		to.SetSpanID(b.links[i].SpanID)
 	}
 }
 
