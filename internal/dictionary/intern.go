@@ -86,9 +86,33 @@ func (b *Builder) NextStack(n int) []int32 { return b.stacks.lists.next(n) }
 // AddNextStack returns the index of the stack of n locations that was written to the space of [Builder.NextStack].
 func (b *Builder) AddNextStack(n int) int32 { return b.stacks.Index(b.stacks.lists.next(n)) }
 
+// StacksPerBatch is the number of stacks in a batch. The processor handles the cache misses of a batch in parallel.
+const StacksPerBatch = 32
+
 // AddNextStacks appends to dst the indices of the stacks that were written, one after the other, to the space of [Builder.NextStack]. ends
 // has the ends of at most [StacksPerBatch] stacks.
-func (b *Builder) AddNextStacks(dst []int32, ends []int) []int32 { return b.stacks.addBatch(dst, ends) }
+func (b *Builder) AddNextStacks(dst []int32, ends []int) []int32 {
+	if len(ends) == 0 {
+		return dst
+	}
+	t := &b.stacks
+	space := t.lists.next(ends[len(ends)-1])
+	var hashes [StacksPerBatch]uint64
+	start := 0
+	for i, end := range ends {
+		hashes[i] = hashIndices(0, space[start:end])
+		start = end
+	}
+	for i := range ends {
+		t.touched += t.index.touch(hashes[i])
+	}
+	start = 0
+	for i, end := range ends {
+		dst = append(dst, t.add(hashes[i], space[start:end]))
+		start = end
+	}
+	return dst
+}
 
 // Link returns the index of l.
 func (b *Builder) Link(l Link) int32 {

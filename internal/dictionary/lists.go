@@ -72,33 +72,6 @@ func (t *ListTable) len() int { return t.lists.len() }
 // Index returns the number of a list. It does not keep the list.
 func (t *ListTable) Index(list []int32) int32 { return t.add(hashIndices(0, list), list) }
 
-// StacksPerBatch is the number of lists in a batch. The processor handles the cache misses of a batch in parallel.
-const StacksPerBatch = 32
-
-// addBatch appends to dst the numbers of the lists that were written, one after the other, to the space after the last list. ends
-// has the ends of at most StacksPerBatch lists.
-func (t *ListTable) addBatch(dst []int32, ends []int) []int32 {
-	if len(ends) == 0 {
-		return dst
-	}
-	space := t.lists.next(ends[len(ends)-1])
-	var hashes [StacksPerBatch]uint64
-	start := 0
-	for i, end := range ends {
-		hashes[i] = hashIndices(0, space[start:end])
-		start = end
-	}
-	for i := range ends {
-		t.touched += t.index.touch(hashes[i])
-	}
-	start = 0
-	for i, end := range ends {
-		dst = append(dst, t.add(hashes[i], space[start:end]))
-		start = end
-	}
-	return dst
-}
-
 // add returns the number of a list with the hash h. The list can be in the space after the last list.
 func (t *ListTable) add(h uint64, list []int32) int32 {
 	entry, added := t.index.add(h, t.lists.len(), func(entry int32) bool { return slices.Equal(t.lists.at(int(entry)), list) })
