@@ -77,7 +77,7 @@ func (w *work) markUsed() bool {
 
 // apply writes the changes. It begins with the samples, while the tables still have the old entries.
 func (w *work) apply() {
-	w.makeMutable()
+	w.pd = OwnCopy(w.pd)
 	w.stats.Changed = true
 	number := 0
 	for _, scope := range walk.Scopes(w.pd) {
@@ -91,16 +91,9 @@ func (w *work) apply() {
 		number++
 	}
 	if w.tables.Changed() {
-		w.tables.Apply()
+		w.tables.Apply(w.pd.Dictionary())
 	}
 	joinContainers(w.pd)
-}
-
-// makeMutable continues with a copy if the message is read-only. The compactor only has indices, which are the same in
-// the copy.
-func (w *work) makeMutable() {
-	w.pd = OwnCopy(w.pd)
-	w.tables.Rebase(w.pd.Dictionary())
 }
 
 // makeOwn prepares for changes before the message is known to be valid. It copies a message that may have to be returned
@@ -111,7 +104,7 @@ func (w *work) makeOwn() {
 		w.pd.CopyTo(own)
 		w.pd = own
 	}
-	w.makeMutable()
+	w.pd = OwnCopy(w.pd)
 	w.stats.Changed = true
 }
 
@@ -129,7 +122,7 @@ func (w *work) handleInvalid() (proceed bool, err error) {
 		return false, nil
 	case DropProfile:
 	}
-	w.makeMutable()
+	w.pd = OwnCopy(w.pd)
 	w.stats.Changed = true
 	walk.RemoveProfiles(w.pd, func(pprofile.Profile) bool {
 		is := invalid[0]

@@ -166,9 +166,6 @@ func (c *Compactor) Changed() bool { return c.changed }
 // a message.
 func (c *Compactor) Renumbered() bool { return c.renumbered }
 
-// Rebase continues with a copy of the dictionary.
-func (c *Compactor) Rebase(copied pprofile.ProfilesDictionary) { c.source = copied }
-
 // Compact removes repeated and unused entries from the dictionary of a message in place. Profiles and samples only get new
 // indices. keep is the tables whose unused entries stay. If the message is invalid, Compact returns an error and changes
 // nothing.
@@ -202,7 +199,7 @@ func Compact(pd pprofile.Profiles, keep ...Table) error {
 		}
 	}
 	if tables.Changed() {
-		tables.Apply()
+		tables.Apply(pd.Dictionary())
 	}
 	return nil
 }

@@ -23,17 +23,17 @@ func (c *Compactor) RewriteHeader(profile pprofile.Profile) {
 	c.rename.Header(profile)
 }
 
-// Apply rewrites the tables in place. The caller must have rewritten all profiles and samples. Apply rewrites lists of
-// attributes before the attribute table, since checking a list needs the keys.
-func (c *Compactor) Apply() {
+// Apply rewrites the tables of d, which is the dictionary of Reset or a copy of it. The caller must have rewritten all profiles
+// and samples. Apply rewrites lists of attributes before the attribute table, since checking a list needs the keys.
+func (c *Compactor) Apply(d pprofile.ProfilesDictionary) {
 	for _, t := range topDown {
-		rows, state := tableOf(c.source, t), &c.tables[t]
+		rows, state := tableOf(d, t), &c.tables[t]
 		if c.renumbered {
 			rows.setZero()
-			c.rename.Entries(c.source, t, 1, rows.Len(), state.used)
+			c.rename.Entries(d, t, 1, rows.Len(), state.used)
 		}
 		if state.kept < rows.Len() {
-			rows.removeIf(func(i int) bool { return !state.keeps(i) })
+			rows.removeIf(func(i int) bool { return state.first[i] != int32(i) || !state.used[i] })
 		}
 	}
 }

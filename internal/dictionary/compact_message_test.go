@@ -258,7 +258,7 @@ func TestLargeTables(t *testing.T) {
 	}
 	assert.Equal(t, int32(broken+distinct), c.Find(Stacks, broken+distinct))
 	assert.Negative(t, c.tables[Locations].first[broken])
-	c.Apply()
+	c.Apply(source)
 	assert.Equal(t, Lengths{
 		Strings: 1 + distinct, Functions: 1 + distinct, Mappings: 1, Locations: 1 + distinct, Stacks: 1 + distinct,
 		Attributes: 1, Links: 1,

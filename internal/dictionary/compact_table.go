@@ -131,6 +131,3 @@ func (c *tableState) number() (changed, renumbered bool) {
 	}
 	return changed, renumbered
 }
-
-// keeps reports whether entry i remains.
-func (c *tableState) keeps(i int) bool { return c.first[i] == int32(i) && c.used[i] }
