@@ -33,14 +33,6 @@ type message struct {
 	result chan error
 }
 
-// settle settles the claim, and sends the result to the sender if it waits. arrived reports whether a profile was delivered.
-func (m *message) settle(arrived func(profileID) bool, err error) {
-	m.claim.settle(arrived)
-	if m.result != nil {
-		m.result <- err
-	}
-}
-
 // batch has the messages of one tenant that will be joined.
 type batch struct {
 	tenant   *tenant
@@ -53,14 +45,6 @@ type batch struct {
 	trigger string
 	// reservation is that of all messages.
 	reservation *memory.Reservation
-}
-
-func (b *batch) add(m message) {
-	b.messages = append(b.messages, m)
-	b.bytes += m.bytes
-	b.samples += m.samples
-	b.memory += m.memory
-	b.reservation = b.reservation.Join(m.reservation)
 }
 
 // tenant has the batches of one combination of metadata values. The lock of batches guards it.
@@ -91,10 +75,6 @@ func (t *tenant) next() *batch {
 		return b
 	}
 	return nil
-}
-
-func (t *tenant) idle() bool {
-	return t.open == nil && len(t.waiting) == 0 && t.flushes == 0
 }
 
 // origin identifies a tenant by the values of the configured keys in the client metadata.

@@ -112,12 +112,17 @@ func (b *batching) add(of origin, m message) error {
 		t.open, t.due = open, false
 		t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 	}
-	t.open.add(m)
-	t.open.held += held
+	open := t.open
+	open.messages = append(open.messages, m)
+	open.bytes += m.bytes
+	open.samples += m.samples
+	open.memory += m.memory
+	open.held += held
+	open.reservation = open.reservation.Join(m.reservation)
 	switch {
-	case b.cfg.MaxSamples > 0 && t.open.samples >= b.cfg.MaxSamples:
+	case b.cfg.MaxSamples > 0 && open.samples >= b.cfg.MaxSamples:
 		b.closeBatch(t, triggerSamples)
-	case b.cfg.MaxBytes > 0 && t.open.bytes >= b.cfg.MaxBytes:
+	case b.cfg.MaxBytes > 0 && open.bytes >= b.cfg.MaxBytes:
 		b.closeBatch(t, triggerBytes)
 	}
 	return nil
@@ -190,26 +195,26 @@ func (b *batching) startFlushes(t *tenant) {
 	}
 }
 
+// run flushes a batch, starts the next flush, and tells the senders the results.
 func (b *batching) run(due *batch) {
 	defer b.running.Done()
 	t := due.tenant
-	settle := b.flush(memory.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
+	arrived, results := b.flush(memory.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
 	due.reservation.Release()
-	b.remove(due)
-	settle() // This is after remove, so that the next messages of the senders fit.
-}
-
-// remove subtracts the memory of a flushed batch, and starts the next flush.
-func (b *batching) remove(due *batch) {
-	t := due.tenant
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.bytes -= due.memory
 	b.held.Use(-due.held)
 	t.flushes--
 	b.startFlushes(t)
-	if t.idle() {
+	if t.open == nil && len(t.waiting) == 0 && t.flushes == 0 {
 		delete(b.tenants, t.key)
+	}
+	b.mu.Unlock()
+	for i, m := range due.messages { // Only now, so that the next messages of the senders fit.
+		m.claim.settle(arrived)
+		if m.result != nil {
+			m.result <- results[i]
+		}
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 )
 
 // flush joins the messages of a batch and passes the result to the next consumer, as one message or as several within the
-// limits.
-func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
+// limits. arrived reports whether a profile was delivered, results has the result of each message.
+func (b *batching) flush(ctx context.Context, due *batch) (arrived func(profileID) bool, results []error) {
 	b.slots <- struct{}{}
 	whole := b.join(ctx, due)
 	<-b.slots
@@ -59,12 +59,7 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	}
 	b.telemetry.flushed(ctx, due.trigger, len(due.messages), samples, bytes)
 	b.telemetry.saved(ctx, due.bytes-bytes)
-	arrived, results := whole.arrived(lost), whole.results(len(due.messages), lost)
-	return func() {
-		for i := range due.messages {
-			due.messages[i].settle(arrived, results[i])
-		}
-	}
+	return whole.arrived(lost), whole.results(len(due.messages), lost)
 }
 
 // oversized counts a message that is passed on although it exceeds max_bytes. It logs the first one.

@@ -16,7 +16,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/otlpstatus"
 )
 
-// hold adds a message to the batch of its tenant, or returns a *refusal.
+// hold adds a message to the batch of its tenant, or returns a *refusal. If the sender must wait, hold returns the result. If ctx
+// ends before, it returns an error, but the message is still passed on.
 func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 	if m.profiles.ProfileCount() == 0 {
 		m.claim.settle(noneDelivered)
@@ -31,11 +32,6 @@ func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 		m.claim.hold()
 		return nil
 	}
-	return d.await(ctx, result)
-}
-
-// await waits for the result of a held message. If ctx ends before, await returns an error, but the message is still passed on.
-func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 	select {
 	case err := <-result:
 		return err
@@ -49,8 +45,11 @@ func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 // tryHold adds a message to a batch. result is nil unless the sender must wait.
 func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan error, err error) {
 	cfg := &d.batching.cfg
-	if err := m.checkSplit(cfg.MaxBytes); err != nil {
-		return nil, &refusal{refusedTooLarge, otlpstatus.BadRequest("cannot split a message to batch::max_bytes: %w", err)}
+	// A message whose bytes fit and can only have become fewer needs no check.
+	if m.grouped || m.deduplicated || m.content.bytes > cfg.MaxBytes {
+		if err := dedup.CheckSplit(m.profiles, cfg.MaxBytes); err != nil {
+			return nil, &refusal{refusedTooLarge, otlpstatus.BadRequest("cannot split a message to batch::max_bytes: %w", err)}
+		}
 	}
 	held := dictionary.MessageMemory(m.profiles) + d.eventsMemory(m.profiles)
 	queued := int64(0)

@@ -33,14 +33,6 @@ func (m *incoming) outgoing(stats *dedup.Stats) content {
 	return m.content
 }
 
-// checkSplit is [dedup.CheckSplit]. It knows the answer for a message whose bytes fit and can only have become fewer.
-func (m *incoming) checkSplit(maxBytes int) error {
-	if !m.grouped && !m.deduplicated && m.content.bytes <= maxBytes {
-		return nil
-	}
-	return dedup.CheckSplit(m.profiles, maxBytes)
-}
-
 // group moves the attributes of group_by_attributes from samples to resources. The error is a *refusal.
 func (d *deduplicator) group(ctx context.Context, m *incoming) error {
 	if len(d.groupKeys) == 0 {
