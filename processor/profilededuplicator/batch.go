@@ -39,8 +39,8 @@ type batch struct {
 	messages []message
 	bytes    int
 	samples  int
-	// memory is the sum of that of the messages, held what they use of the share of held messages.
-	memory, held int64
+	// held is what the messages use of the share of held messages.
+	held int64
 	// trigger is why it was closed.
 	trigger string
 	// reservation is that of all messages.

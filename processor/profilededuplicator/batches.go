@@ -63,8 +63,6 @@ type batching struct {
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
-	// bytes is the memory of the messages.
-	bytes int64
 	// held has the memory of the messages, and as much for one copy.
 	held    memory.Share
 	stopped bool
@@ -103,7 +101,6 @@ func (b *batching) add(of origin, m message) error {
 	if err != nil {
 		return err
 	}
-	b.bytes += m.memory
 	// A message above the share is held alone. It leaves ordinary ones their part.
 	held := min(memory.MessageFactor*m.memory, b.held.Most(memory.MessageFactor*m.memory))
 	b.held.Use(held)
@@ -116,7 +113,6 @@ func (b *batching) add(of origin, m message) error {
 	open.messages = append(open.messages, m)
 	open.bytes += m.bytes
 	open.samples += m.samples
-	open.memory += m.memory
 	open.held += held
 	open.reservation = open.reservation.Join(m.reservation)
 	switch {
@@ -141,7 +137,7 @@ func (b *batching) admit(of origin, bytes int64) (*tenant, error) {
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(
 			"cannot hold %d more bytes in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
-			bytes, b.bytes, b.held.Most(memory.MessageFactor*bytes)/memory.MessageFactor)}
+			bytes, b.held.Used()/memory.MessageFactor, b.held.Most(memory.MessageFactor*bytes)/memory.MessageFactor)}
 	case t == nil && len(b.tenants) >= b.cfg.MetadataCardinalityLimit:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedTenants, fmt.Errorf(
@@ -202,7 +198,6 @@ func (b *batching) run(due *batch) {
 	arrived, results := b.flush(memory.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
 	due.reservation.Release()
 	b.mu.Lock()
-	b.bytes -= due.memory
 	b.held.Use(-due.held)
 	t.flushes--
 	b.startFlushes(t)
@@ -218,9 +213,9 @@ func (b *batching) run(due *batch) {
 	}
 }
 
-// usage returns the number of held bytes, and the number of tenants with messages.
+// usage returns the number of held bytes, and the number of tenants with messages. A message above the share counts as in add.
 func (b *batching) usage() (bytes int64, tenants int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.bytes, len(b.tenants)
+	return b.held.Used() / memory.MessageFactor, len(b.tenants)
 }
