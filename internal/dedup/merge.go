@@ -18,8 +18,31 @@ import (
 // merged, deduplicate it again to combine their samples. The time range covers all merged profiles. The id is derived
 // from their ids, if all have one. MergeProfiles removes the original payload.
 func MergeProfiles(pd pprofile.Profiles, delta func(typ, unit string) bool) (merged int) {
+	texts, isMain := pd.Dictionary().StringTable(), attributesOf(pd.Dictionary(), mainMapping)
 	for _, scope := range walk.Scopes(pd) {
-		merged += mergeScope(pd.Dictionary(), scope.Profiles(), delta)
+		first := map[mergeKey]pprofile.Profile{}
+		scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
+			key := mergeKey{
+				sampleType: profile.SampleType().TypeStrindex(),
+				sampleUnit: profile.SampleType().UnitStrindex(),
+				periodType: profile.PeriodType().TypeStrindex(),
+				periodUnit: profile.PeriodType().UnitStrindex(),
+				period:     profile.Period(),
+				attributes: listKey(profile.AttributeIndices(), isMain),
+			}
+			if isSnapshot(profile) || !delta(texts.At(int(key.sampleType)), texts.At(int(key.sampleUnit))) {
+				return false
+			}
+			to, found := first[key]
+			if !found {
+				first[key] = profile
+				return false
+			}
+			mergeInto(to, profile)
+			addMainMapping(to, profile, isMain)
+			merged++
+			return true
+		})
 	}
 	return merged
 }
@@ -30,34 +53,6 @@ type mergeKey struct {
 	periodType, periodUnit int32
 	period                 int64
 	attributes             string
-}
-
-func mergeScope(dict pprofile.ProfilesDictionary, profiles pprofile.ProfilesSlice, delta func(typ, unit string) bool) (merged int) {
-	texts, isMain := dict.StringTable(), attributesOf(dict, mainMapping)
-	first := map[mergeKey]pprofile.Profile{}
-	profiles.RemoveIf(func(profile pprofile.Profile) bool {
-		key := mergeKey{
-			sampleType: profile.SampleType().TypeStrindex(),
-			sampleUnit: profile.SampleType().UnitStrindex(),
-			periodType: profile.PeriodType().TypeStrindex(),
-			periodUnit: profile.PeriodType().UnitStrindex(),
-			period:     profile.Period(),
-			attributes: listKey(profile.AttributeIndices(), isMain),
-		}
-		if isSnapshot(profile) || !delta(texts.At(int(key.sampleType)), texts.At(int(key.sampleUnit))) {
-			return false
-		}
-		to, found := first[key]
-		if !found {
-			first[key] = profile
-			return false
-		}
-		mergeInto(to, profile)
-		addMainMapping(to, profile, isMain)
-		merged++
-		return true
-	})
-	return merged
 }
 
 // isSnapshot reports whether a profile has values at a point in time, or since the start of its process, such as heap
