@@ -47,9 +47,15 @@ func (c *idClaim) settle(delivered func(profileID) bool) {
 	r.expire(now)
 	for _, id := range c.claimed {
 		delete(r.inFlight, id)
-		if delivered(id) {
-			evicted += r.deliver(id, now)
+		if !delivered(id) {
+			continue
 		}
+		if len(r.order) >= r.maxEntries {
+			r.forgetOldest()
+			evicted++
+		}
+		r.delivered[id] = true
+		r.order = append(r.order, deliveredID{id, now})
 	}
 	c.claimed = nil
 	if !c.held {

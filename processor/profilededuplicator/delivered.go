@@ -123,17 +123,6 @@ func (r *deliveredIDs) expire(now time.Time) {
 	}
 }
 
-// deliver adds a delivered id.
-func (r *deliveredIDs) deliver(id profileID, now time.Time) (evicted int) {
-	if len(r.order) >= r.maxEntries {
-		r.forgetOldest()
-		evicted = 1
-	}
-	r.delivered[id] = true
-	r.order = append(r.order, deliveredID{id, now})
-	return evicted
-}
-
 func (r *deliveredIDs) forgetOldest() {
 	delete(r.delivered, r.order[0].id)
 	r.order = r.order[1:]
