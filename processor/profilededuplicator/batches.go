@@ -104,12 +104,12 @@ func (b *batching) add(of origin, m message) error {
 	// A message above the share is held alone. It leaves ordinary ones their part.
 	held := min(memory.MessageFactor*m.memory, b.held.Most(memory.MessageFactor*m.memory))
 	b.held.Use(held)
-	if t.open == nil {
-		open := &batch{tenant: t, trigger: triggerTimeout}
+	open := t.open
+	if open == nil {
+		open = &batch{tenant: t, trigger: triggerTimeout}
 		t.open, t.due = open, false
 		t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 	}
-	open := t.open
 	open.messages = append(open.messages, m)
 	open.bytes += m.bytes
 	open.samples += m.samples
