@@ -81,7 +81,7 @@ func (w *work) checkedScopes() iter.Seq2[scopePlace, pprofile.ScopeProfiles] {
 // checkAttributes checks the attributes of a resource or scope, and reports whether one occurs twice. It checks the depth
 // first, since values that are too deep cannot be compared.
 func checkAttributes(attributes pcommon.Map) (repeated bool, err error) {
-	if err = attributevalue.Check(attributes); err != nil {
+	if err := attributevalue.Check(attributes); err != nil {
 		return false, err
 	}
 	return copies(attributes)
