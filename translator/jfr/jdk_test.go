@@ -242,7 +242,7 @@ func TestOriginalPayload(t *testing.T) {
 		assert.Equal(t, "jfr", profile.OriginalPayloadFormat())
 		assert.Equal(t, payload, profile.OriginalPayload().AsRaw())
 	}
-	assert.Equal(t, int64(profiles.Len()*len(payload)), stats.MessageBytes-without.MessageBytes)
+	assert.Equal(t, int64(profiles.Len()*(len("jfr")+len(payload))), stats.MessageBytes-without.MessageBytes)
 }
 
 // TestGeneratedNames checks that names of generated classes are normalized, unless the option keeps them.

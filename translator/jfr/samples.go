@@ -186,7 +186,6 @@ func (t *decoding) named(which poolID, id uint64, attribute func(name []byte) in
 func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 	pd := pprofile.NewProfiles()
 	scope, ids := message.AddScope(pd, t.src.Resource, t.src.ScopeName, t.src.ScopeVersion, payload, t.src.Labels)
-	size := int64(messageBytes)
 	for k := range numKinds {
 		list := &t.lists[k]
 		if list.Len() == 0 {
@@ -199,30 +198,27 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 			t.addProfile(scope.Profiles(), k, kinds[k].count, true, &ids)
 		}
 		t.stats.OTLPSamples += columns * list.Samples.Len()
-		size += int64(columns) * (profileBytes + sampleBytes*int64(list.Samples.Len()) + messageEventBytes*int64(list.Len()))
 	}
 	if t.opts.IncludeOriginalPayload {
-		size += t.addOriginal(scope.Profiles(), payload)
+		t.addOriginal(scope.Profiles(), payload)
 	}
 	if err := t.meter.Err(); err != nil {
 		return pprofile.Profiles{}, err
 	}
 	t.dict.WriteTo(pd.Dictionary())
-	t.stats.MessageBytes = size + t.textBytes + t.dict.MessageBytes()
+	t.stats.MessageBytes = messageBytes + dictionary.MessageMemory(pd)
 	return pd, nil
 }
 
-// addOriginal adds the payload to each profile, and returns the memory of the copies.
-func (t *decoding) addOriginal(profiles pprofile.ProfilesSlice, payload []byte) (bytes int64) {
-	bytes = int64(profiles.Len()) * int64(len(payload))
-	if t.meter.Use(bytes) != nil {
-		return 0
+// addOriginal adds the payload to each profile.
+func (t *decoding) addOriginal(profiles pprofile.ProfilesSlice, payload []byte) {
+	if t.meter.Use(int64(profiles.Len())*int64(len(payload))) != nil {
+		return
 	}
 	for _, profile := range profiles.All() {
 		profile.SetOriginalPayloadFormat("jfr")
 		profile.OriginalPayload().FromRaw(payload)
 	}
-	return bytes
 }
 
 // valueType returns the type of the values of a kind. If the period is not known, the values are numbers of samples.

@@ -125,9 +125,8 @@ const (
 	// frameEntryBytes and sampleEntryBytes are the sizes of an entry of decoding.frames and decoding.samples.
 	frameEntryBytes  = 32
 	sampleEntryBytes = 112
-	// messageBytes is the memory of the smallest message, profileBytes that of each of its profiles.
+	// messageBytes is the memory of the smallest message.
 	messageBytes = 2 << 10
-	profileBytes = 1 << 10
 )
 
 // inflate returns the decompressed payload or labels, and the size for the statistics. what names them in errors.
