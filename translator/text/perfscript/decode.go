@@ -174,7 +174,7 @@ func (r *reader) profileOf(h *header) *eventProfile {
 	if p := r.byEvent[h.hasPeriod][string(h.event)]; p != nil {
 		return p
 	}
-	r.Use(0, 2*int64(len(h.event))) // the key, and the name of the type
+	r.Use(2 * int64(len(h.event))) // the key, and the name of the type
 	if r.Err() != nil {
 		return &eventProfile{Profile: r.AddProfile(profilebuilder.Profile{})}
 	}

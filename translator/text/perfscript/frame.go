@@ -193,7 +193,7 @@ func (r *reader) readRecord(line []byte) bool {
 	if len(m[5])%2 != 0 || len(m[5]) > maxBuildID || err != nil || !startOK || !sizeOK || !offsetOK || size > math.MaxUint64-max(start, offset) {
 		return true
 	}
-	if r.Use(0, executableBytes+2*int64(len(m[6]))); r.Err() == nil {
+	if r.Use(executableBytes + 2*int64(len(m[6]))); r.Err() == nil {
 		r.addExecutable(pid, string(m[6]), executable{dictionary.Mapping{Start: start, Limit: start + size, Offset: offset}, m[5]})
 	}
 	return true

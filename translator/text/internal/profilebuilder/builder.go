@@ -38,8 +38,6 @@ type Builder struct {
 	profiles []*Profile
 	stats    pprof.DecodeStats
 	meter    *meter.Meter
-	// message is the size of the message without its dictionary, in bytes.
-	message int64
 	// frames counts the frames of all added stacks, repeated stacks included.
 	frames int
 	names  javaframe.Normalizer
@@ -132,7 +130,7 @@ func (b *Builder) text(s []byte) []byte {
 	b.checkLimit("bytes of a string", len(s), pprof.MaxStringBytes)
 	if !utf8.Valid(s) {
 		b.stats.Repairs.InvalidUTF8++
-		if b.Use(0, dictionary.ValidFactor*int64(len(s))); b.err != nil {
+		if b.Use(dictionary.ValidFactor * int64(len(s))); b.err != nil {
 			return nil
 		}
 		s = dictionary.ValidText(s)
@@ -182,7 +180,7 @@ func (b *Builder) normalized(name []byte) []byte {
 		return name
 	}
 	if more := len(name) - b.longestName; more > 0 {
-		b.Use(0, 2*int64(more))
+		b.Use(2 * int64(more))
 		b.longestName = len(name)
 	}
 	if b.err != nil {

@@ -96,7 +96,7 @@ func (j *JSON) ReadText() []byte {
 		j.fail(err)
 		return raw
 	}
-	if j.Use(0, int64(len(raw))); j.err != nil {
+	if j.Use(int64(len(raw))); j.err != nil {
 		return nil
 	}
 	return jsonscan.Unescape(raw)

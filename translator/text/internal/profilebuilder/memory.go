@@ -54,12 +54,11 @@ func (b *Builder) continueWork() error {
 	return b.err
 }
 
-// Use is for bytes of the message, and working memory of the builder and the reader, garbage included, until Decode returns.
-func (b *Builder) Use(message, working int64) {
-	b.need(message + working)
+// Use is for memory of the message, the builder and the reader, garbage included, until Decode returns.
+func (b *Builder) Use(bytes int64) {
+	b.need(bytes)
 	if b.err == nil {
-		b.fail(b.meter.Use(message + working))
-		b.message += message
+		b.fail(b.meter.Use(bytes))
 	}
 }
 
@@ -79,24 +78,19 @@ func Grow[T any](b *Builder, list []T, more int) []T {
 		return list
 	}
 	// The list is copied to a larger one. Size classes round it up.
-	b.Use(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
+	b.Use(int64(more) * int64(unsafe.Sizeof(*new(T))) * 5 / 2)
 	if b.err != nil {
 		return list
 	}
 	return slices.Grow(list, more)
 }
 
-// Sizes in bytes: of an empty message with its builder, of a profile, and of a sample, its attributes and its events. The
-// Table sizes are for the tables of a profile while they grow.
+// Sizes in bytes: of an empty message with its builder, of a profile, and of a sample, its attributes and its events. They are in the message,
+// and in tables of the profile while those grow.
 const (
-	baseBytes         = 8 << 10
-	profileBytes      = 256
-	profileTableBytes = 2 << 10
-
-	sampleBytes         = dictionary.SampleMemory + 24 + 12
-	sampleTableBytes    = 5*(8+8+8) + 48 + message.SampleBytes
-	attributeBytes      = 4
-	attributeTableBytes = 5 * 4
-	eventBytes          = 16
-	eventTableBytes     = 5*24 + message.EventBytes
+	baseBytes      = 8 << 10
+	profileBytes   = 256 + 2<<10
+	sampleBytes    = dictionary.SampleMemory + 24 + 12 + 5*(8+8+8) + 48 + message.SampleBytes
+	attributeBytes = 4 + 5*4
+	eventBytes     = 16 + 5*24 + message.EventBytes
 )

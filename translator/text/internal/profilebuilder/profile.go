@@ -50,9 +50,9 @@ func (b *Builder) SampleType(t pprof.ValueType) pprof.ValueType {
 
 // AddProfile adds a profile without samples.
 func (b *Builder) AddProfile(p Profile) *Profile {
-	b.Use(profileBytes+int64(len(p.Name)), profileTableBytes+int64(len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
+	b.Use(profileBytes + int64(2*len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
 	if b.options.IncludeOriginalPayload {
-		b.Use(int64(len(b.payload)), 0)
+		b.Use(int64(len(b.payload)))
 	}
 	b.checkLimit("bytes of a string", len(p.Name), pprof.MaxStringBytes)
 	b.checkLimit("profiles, which count as sample types,", len(b.profiles)+1, pprof.MaxSampleTypes)
@@ -69,7 +69,7 @@ func (b *Builder) AddProfile(p Profile) *Profile {
 // it is not known. All values of a profile have times, or none has.
 func (p *Profile) Add(stack int32, attributes []int32, value int64, time uint64) {
 	if time != 0 {
-		p.builder.Use(eventBytes, eventTableBytes)
+		p.builder.Use(eventBytes)
 	}
 	sample, ok := p.sample(stack, attributes)
 	if !ok {
@@ -90,15 +90,15 @@ func (p *Profile) Add(stack int32, attributes []int32, value int64, time uint64)
 // sample returns the number of a sample, which it adds if it is new. ok is false after an error.
 func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) {
 	b := p.builder
-	message, table := sampleBytes+attributeBytes*int64(len(attributes)), sampleTableBytes+attributeTableBytes*int64(len(attributes))
-	b.need(message + table)
+	bytes := sampleBytes + attributeBytes*int64(len(attributes))
+	b.need(bytes)
 	if b.err != nil {
 		return 0, false
 	}
 	b.stats.Samples++
 	number, added := p.events.Samples.Index(dictionary.SampleIdentity{Stack: stack}, attributes)
 	if added {
-		b.Use(message, table)
+		b.Use(bytes)
 		p.sums = append(p.sums, 0)
 		b.stats.OTLPSamples++
 		b.checkLimit("samples", b.stats.OTLPSamples, b.options.Limits.Samples)
@@ -135,7 +135,7 @@ func (b *Builder) finish() (pprofile.Profiles, pprof.DecodeStats, error) {
 		return pprofile.Profiles{}, b.statsOfRefused(), b.err
 	}
 	b.dict.WriteTo(pd.Dictionary())
-	b.stats.MessageBytes = baseBytes + b.message + b.dict.MessageBytes()
+	b.stats.MessageBytes = baseBytes + dictionary.MessageMemory(pd)
 	return pd, b.stats, nil
 }
 
