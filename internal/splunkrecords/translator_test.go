@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,8 +207,10 @@ func TestTooLargeForTheBudget(t *testing.T) {
 func TestMessageTooLargeForTheBudget(t *testing.T) {
 	logs := textLogs(0)
 	records := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
-	for range 2000 {
-		records.At(0).CopyTo(records.AppendEmpty())
+	for i := range 2000 { // Long names make the message larger than the work on it.
+		record := records.AppendEmpty()
+		records.At(0).CopyTo(record)
+		record.Body().SetStr(fmt.Sprintf("a.B.c%05000d(B.java:1)", i))
 	}
 	faulty := records.AppendEmpty()
 	faulty.Attributes().PutStr("profiling.data.format", "pprof-gzip-base64")

@@ -31,7 +31,7 @@ type resourceEntry struct {
 	// hash is the beginning of all profile ids of the resource, made on first use.
 	hash *profileid.Hash
 	// size is zero after its memory is in use.
-	size containerSize
+	size int64
 }
 
 // scopeEntry is a scope of a resource and its scope in the result. Equal scopes share one entry.
@@ -43,7 +43,7 @@ type scopeEntry struct {
 	groups  map[groupKey]*textGroup
 	// target and size are as in resourceEntry.
 	target pprofile.ScopeProfiles
-	size   containerSize
+	size   int64
 }
 
 func (t *decoding) enterResource(resource plog.ResourceLogs) {

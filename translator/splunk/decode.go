@@ -93,11 +93,10 @@ func (t *decoding) decode(logs plog.Logs) {
 	t.finishTexts()
 	if t.profiles.ResourceProfiles().Len() > 0 {
 		t.dict.WriteTo(t.profiles.Dictionary())
-		t.result.MessageBytes = t.memory.message + t.dict.MessageBytes()
 		if t.leftovers {
 			_ = dictionary.Compact(t.profiles) // There is no error: the translator writes only indices that exist.
-			t.result.MessageBytes = t.memory.message + int64(dictionary.MemoryOf(t.profiles.Dictionary()))
 		}
+		t.result.MessageBytes = dictionary.MessageMemory(t.profiles)
 	}
 }
 

@@ -19,8 +19,6 @@ import (
 // the resources, scopes and groups of texts, until the end of the request.
 type requestMemory struct {
 	meter.Meter
-	// message is the size of the profiles so far, without the dictionary.
-	message int64
 	// body is the size of the body in all its forms, record is body plus the tables of the record. Both are for one record.
 	body, record int64
 }
@@ -29,12 +27,6 @@ type requestMemory struct {
 func (t *decoding) need(bytes int64) bool {
 	m := &t.memory
 	return m.Need(max(m.body, m.record)+t.dict.Bytes()+bytes) == nil
-}
-
-// use counts bytes that were needed as in use, for the message and beside it.
-func (t *decoding) use(message, working int64) {
-	_ = t.memory.Use(message + working)
-	t.memory.message += message
 }
 
 // memoryRefusal returns the refusal of a record for which there is no memory.
@@ -57,9 +49,6 @@ func (t *decoding) needBody(bytes int) *refusal {
 	return nil
 }
 
-// containerSize is the memory of a resource or a scope, in the message and beside it.
-type containerSize struct{ message, working int64 }
-
 // resourceBytes and scopeBytes are the sizes of the entries of a resource and a scope, with indices and the beginning of the hash.
 // attributeBytes is the memory for hashing an attribute and finding repeated keys.
 const (
@@ -68,40 +57,38 @@ const (
 	attributeBytes = 160
 )
 
-func sizeOfResource(resource plog.ResourceLogs) containerSize {
+func sizeOfResource(resource plog.ResourceLogs) int64 {
 	attributes := resource.Resource().Attributes()
 	isMended := !utf8.ValidString(resource.SchemaUrl()) || !areValid(attributes)
 	dictionary.ForEachEntityText(resource.Resource(), func(text string, _ func(text string)) { isMended = isMended || !utf8.ValidString(text) })
 	return sizeOf(dictionary.ResourceMemory(resource.Resource(), resource.SchemaUrl()), resourceBytes, attributes, isMended)
 }
 
-func sizeOfScope(logs plog.ScopeLogs) containerSize {
+func sizeOfScope(logs plog.ScopeLogs) int64 {
 	scope := logs.Scope()
 	isMended := !utf8.ValidString(scope.Name()) || !utf8.ValidString(scope.Version()) || !utf8.ValidString(logs.SchemaUrl()) ||
 		!areValid(scope.Attributes())
 	return sizeOf(dictionary.ScopeMemory(scope, logs.SchemaUrl()), scopeBytes, scope.Attributes(), isMended)
 }
 
-// sizeOf returns the size of a resource or scope. If its texts are mended, they can become dictionary.ValidFactor times as long, and copies
-// are made on the way.
-func sizeOf(message, entry int, attributes pcommon.Map, isMended bool) containerSize {
-	size := containerSize{message: int64(message), working: int64(entry + attributeBytes*attributes.Len())}
+// sizeOf returns the memory of a resource or scope, in the message and beside it. If its texts are mended, they can become
+// dictionary.ValidFactor times as long, and copies are made on the way.
+func sizeOf(message, entry int, attributes pcommon.Map, isMended bool) int64 {
 	if isMended {
-		size.message *= dictionary.ValidFactor
-		size.working += size.message
+		message *= 2 * dictionary.ValidFactor
 	}
-	return size
+	return int64(message + entry + attributeBytes*attributes.Len())
 }
 
 // needContainers is for the resource and the scope of a record, once.
 func (t *decoding) needContainers() *refusal {
 	scope, resource := &t.scope.size, &t.scope.resource.size
-	message, working := resource.message+scope.message, resource.working+scope.working
-	if !t.need(message + working) {
+	bytes := *resource + *scope
+	if !t.need(bytes) {
 		return t.memoryRefusal()
 	}
-	t.use(message, working)
-	*resource, *scope = containerSize{}, containerSize{}
+	_ = t.memory.Use(bytes)
+	*resource, *scope = 0, 0
 	return nil
 }
 
@@ -139,7 +126,7 @@ func (t *decoding) needTables(columns int) *refusal {
 	if !t.need(message + 2*sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text) {
 		return t.memoryRefusal()
 	}
-	t.use(message, 0)
+	_ = t.memory.Use(message)
 	return nil
 }
 
@@ -185,16 +172,14 @@ func (t *decoding) allLabels() (n int64) {
 func (t *decoding) needText(newGroup bool) *refusal {
 	n := len(t.text.frames)
 	sizes := dictionary.Lengths{dictionary.Strings: 2 * n, dictionary.Functions: n, dictionary.Locations: n, dictionary.Stacks: 1}
-	message := t.recordAttributeBytes() + sampleBytes + eventBytes
-	working := int64(0)
+	kept := t.recordAttributeBytes() + sampleBytes + eventBytes
 	if newGroup {
-		message += profileBytes
-		working = groupBytes
+		kept += profileBytes + groupBytes
 	}
-	if !t.need(message + working + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
+	if !t.need(kept + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
 		return t.memoryRefusal()
 	}
-	t.use(message, working)
+	_ = t.memory.Use(kept)
 	return nil
 }
 

@@ -18,10 +18,10 @@ import (
 
 // decodePprof translates the pprof in t.inflated. If it is refused, it counts nowhere.
 func (t *decoding) decodePprof() *refusal {
-	result, message, used, samples := t.result, t.memory.message, t.memory.Used(), t.samplesLeft
+	result, used, samples := t.result, t.memory.Used(), t.samplesLeft
 	refused := t.translatePprof()
 	if refused != nil {
-		t.result, t.memory.message, t.samplesLeft = result, message, samples
+		t.result, t.samplesLeft = result, samples
 		t.memory.Set(used)
 	}
 	return refused
