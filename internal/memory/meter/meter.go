@@ -11,6 +11,8 @@ type Meter struct {
 	reserve func(total int64) error
 	// used is in use until [Meter.Set] or a negative [Meter.Use] reduces it. granted is the largest total that was reserved.
 	used, granted int64
+	// beside returns what is in use beside that. It can be nil.
+	beside func() int64
 	// done is the work since reserve was last called, in bytes.
 	done int64
 	// err is the first error. The work must end then.
@@ -28,12 +30,26 @@ func (m *Meter) Need(bytes int64) error {
 	if m == nil {
 		return nil
 	}
-	total := m.used + bytes
-	if m.reserve == nil || m.err != nil || total <= m.granted {
+	if m.reserve == nil || m.err != nil {
 		return m.err
+	}
+	total := m.total(bytes)
+	if total <= m.granted {
+		return nil
 	}
 	// Many callers add one entry at a time. Larger steps make reservations rare.
 	return m.grow(total + 16<<10 + total/16)
+}
+
+// Beside adds what bytes returns to each total. It is for memory that grows as the work goes on, and knows its size, such as tables.
+func (m *Meter) Beside(bytes func() int64) { m.beside = bytes }
+
+// total returns what is in use and this many bytes.
+func (m *Meter) total(bytes int64) int64 {
+	if m.beside != nil {
+		bytes += m.beside()
+	}
+	return m.used + bytes
 }
 
 // grow asks for this many bytes in all.
@@ -78,7 +94,7 @@ func (m *Meter) Reserve(bytes int64) error {
 	if m == nil || m.reserve == nil || m.err != nil {
 		return m.Err()
 	}
-	return m.grow(max(m.granted, m.used+bytes))
+	return m.grow(max(m.granted, m.total(bytes)))
 }
 
 // Used returns the number of bytes in use.

@@ -60,6 +60,21 @@ func TestMeter(t *testing.T) {
 	}
 	assert.Greater(t, calls, 10, "the caller can end work that needs no more memory")
 
+	table := int64(0)
+	beside := New(0, func(total int64) error {
+		reserved = total
+		return nil
+	})
+	beside.Beside(func() int64 { return table })
+	require.NoError(t, beside.Use(1000))
+	table = 1 << 20
+	require.NoError(t, beside.Need(0))
+	assert.GreaterOrEqual(t, reserved, table+1000, "the table has grown")
+	assert.Equal(t, int64(1000), beside.Used())
+	table = 2 << 20
+	require.NoError(t, beside.Continue())
+	assert.Equal(t, table+1000, reserved)
+
 	none := Meter{}
 	require.NoError(t, none.Use(1<<60))
 }
