@@ -88,7 +88,7 @@ func (t *decoding) freeKey(key string) string {
 }
 
 func (t *decoding) addLink(l dictionary.Link) int32 {
-	if !t.need(dictionary.LinkBytes) {
+	if t.meter.Need(dictionary.LinkBytes) != nil {
 		return 0
 	}
 	return t.dict.Link(l)
@@ -96,7 +96,7 @@ func (t *decoding) addLink(l dictionary.Link) int32 {
 
 // addAttribute adds an attribute to those of the sample, unless the sample already has the key.
 func (t *decoding) addAttribute(key string, value []byte) {
-	if !t.need(dictionary.AttributeBytes + 3*int64(len(key)+len(value))) {
+	if t.meter.Need(dictionary.AttributeBytes+3*int64(len(key)+len(value))) != nil {
 		return
 	}
 	index := t.dict.String(key)
@@ -196,7 +196,7 @@ const scopeBytes = 3 * 3 * 48
 
 // addScope adds the scope of an event. An event of Datadog can have its ids as numbers.
 func (t *decoding) addScope(r role, v *fields) {
-	if !t.use(scopeBytes) {
+	if t.meter.Use(scopeBytes) != nil {
 		return
 	}
 	s := scope{thread: v[fieldThread], end: untilNext}

@@ -116,7 +116,7 @@ func (t *decoding) threadAttributes(id uint64) []int32 {
 	if constant.index != 0 {
 		return t.threads[constant.index-1]
 	}
-	if !t.need(3*dictionary.AttributeBytes+threadBytes) || !t.use(threadBytes) {
+	if t.meter.Need(3*dictionary.AttributeBytes+threadBytes) != nil || t.meter.Use(threadBytes) != nil {
 		return nil
 	}
 	thread := t.chunk.fields(poolThreads, constant)
@@ -172,7 +172,7 @@ func (t *decoding) named(which poolID, id uint64, attribute func(name []byte) in
 	if constant == nil {
 		return 0
 	}
-	if constant.index == 0 && t.need(dictionary.AttributeBytes) {
+	if constant.index == 0 && t.meter.Need(dictionary.AttributeBytes) == nil {
 		constant.index = -1
 		t.text = t.text[:0]
 		if t.appendText(t.chunk.fields(which, constant)[fieldText]); len(t.text) > 0 {

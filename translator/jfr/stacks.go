@@ -55,7 +55,7 @@ func (t *decoding) stackOf(constant *constant) (index int32, truncated bool) {
 }
 
 func (t *decoding) addStack(frames *frames) int32 {
-	if !t.need(stackSizes.Bytes(0, 0) + int64(frames.len)*frameSizes.Bytes(2, 2)) {
+	if t.meter.Need(stackSizes.Bytes(0, 0)+int64(frames.len)*frameSizes.Bytes(2, 2)) != nil {
 		return 0
 	}
 	locations := t.dict.NextStack(frames.len)
@@ -146,7 +146,7 @@ func (t *decoding) appendSymbol(id uint64) {
 // appendText appends a text of the chunk to t.text, if there is memory: twice for the buffer, once in the dictionary, and once to
 // normalize a name.
 func (t *decoding) appendText(at uint64) {
-	if n := t.chunk.textBytes(at); t.spendText(n) && t.need(4*int64(n)) {
+	if n := t.chunk.textBytes(at); t.spendText(n) && t.meter.Need(4*int64(n)) == nil {
 		t.text = t.chunk.appendTextAt(t.text, at, n)
 	}
 }

@@ -68,6 +68,8 @@ func (t *decoding) begin(opts *Options, src Source) {
 	t.opts, t.src = opts, src
 	t.stats = Stats{}
 	t.meter = *meter.New(0, src.Reserve)
+	// When a table of the dictionary grows, its old memory is garbage, but may not be free yet.
+	t.meter.Beside(func() int64 { return growing * t.dict.Bytes() })
 	t.textBytes = 0
 	clear(t.frames[:])
 	t.start, t.end = ^uint64(0), 0
@@ -89,15 +91,6 @@ func (t *decoding) release() (bytes int) {
 	}
 	return bytes
 }
-
-// need is [meter.Meter.Need] beside the dictionary and what is in use. It reports false after an error.
-func (t *decoding) need(bytes int64) bool {
-	// When a table of the dictionary grows, its old memory is garbage, but may not be free yet.
-	return t.meter.Need(growing*t.dict.Bytes()+bytes) == nil
-}
-
-// use is need for bytes that stay in use.
-func (t *decoding) use(bytes int64) bool { return t.need(bytes) && t.meter.Use(bytes) == nil }
 
 // spendText counts the text of functions and attributes, and reports false above the limit: a few bytes of a recording can repeat a
 // long string often.
