@@ -135,12 +135,9 @@ func (t *decoding) inflate() *refusal {
 	}
 	limit = int(min(int64(limit), t.inflatedLeft))
 	m := &t.memory
-	before := m.Used()
-	_ = m.Use(m.body + t.dict.Bytes()) // The switch below checks the error.
 	var size int
 	var err error
 	t.inflated, size, err = inflate.Into(t.inflated, t.payload, limit, &m.Meter)
-	m.Set(before)
 	m.body += int64(cap(t.inflated))
 	switch {
 	case m.Err() != nil:

@@ -58,6 +58,7 @@ func (d *Decoder) Decode(
 	}
 	t.begin(&d.opts, received)
 	t.memory.Meter = *meter.New(0, reserve)
+	t.memory.Beside(func() int64 { return max(t.memory.body, t.memory.record) + t.dict.Bytes() })
 	t.decode(logs)
 	pd, result := t.profiles, t.result
 	d.memory.Put(t, t.release())

@@ -214,7 +214,7 @@ func (t *decoding) labelAttribute(key int32, l *pprofwire.Label) int32 {
 	if l.Str != 0 {
 		return t.tables.TextAttribute(key, l.Str)
 	}
-	if !t.need(dictionary.AttributeBytes) {
+	if t.memory.Need(dictionary.AttributeBytes) != nil {
 		return 0
 	}
 	return t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num)

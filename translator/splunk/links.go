@@ -61,7 +61,7 @@ func (t *decoding) findLink() (link int32, traceLabel, spanLabel int) {
 		if found.SpanID.IsEmpty() {
 			spanLabel = -1
 		}
-		t.need(dictionary.LinkBytes)
+		_ = t.memory.Need(dictionary.LinkBytes) // translatePprof checks the error.
 		return t.dict.Link(found), traceLabel, spanLabel
 	}
 	return 0, -1, -1

@@ -16,17 +16,11 @@ import (
 )
 
 // requestMemory counts the memory of a request, in bytes. What the meter has in use is the message so far without its dictionary, and
-// the resources, scopes and groups of texts, until the end of the request.
+// the resources, scopes and groups of texts, until the end of the request. Beside that are the record and the dictionary.
 type requestMemory struct {
 	meter.Meter
 	// body is the size of the body in all its forms, record is body plus the tables of the record. Both are for one record.
 	body, record int64
-}
-
-// need is [meter.Meter.Need] beside what the record and the dictionary use. It reports whether there is memory.
-func (t *decoding) need(bytes int64) bool {
-	m := &t.memory
-	return m.Need(max(m.body, m.record)+t.dict.Bytes()+bytes) == nil
 }
 
 // memoryRefusal returns the refusal of a record for which there is no memory.
@@ -42,7 +36,7 @@ func (t *decoding) leaveEntries() *refusal {
 
 // needBody is for a form of the body, in addition to the forms before it.
 func (t *decoding) needBody(bytes int) *refusal {
-	if !t.need(int64(bytes)) {
+	if t.memory.Need(int64(bytes)) != nil {
 		return t.memoryRefusal()
 	}
 	t.memory.body += int64(bytes)
@@ -83,11 +77,9 @@ func sizeOf(message, entry int, attributes pcommon.Map, isMended bool) int64 {
 // needContainers is for the resource and the scope of a record, once.
 func (t *decoding) needContainers() *refusal {
 	scope, resource := &t.scope.size, &t.scope.resource.size
-	bytes := *resource + *scope
-	if !t.need(bytes) {
+	if t.memory.Use(*resource+*scope) != nil {
 		return t.memoryRefusal()
 	}
-	_ = t.memory.Use(bytes)
 	*resource, *scope = 0, 0
 	return nil
 }
@@ -123,7 +115,7 @@ func (t *decoding) needTables(columns int) *refusal {
 	}
 	c.record += 4 * t.allLabels() // for the events
 	text := 3 * int64(w.StringBytes())
-	if !t.need(message + 2*sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text) {
+	if t.memory.Need(message+2*sizes.Bytes(len(w.Lines), len(w.LocationIDs))+text) != nil {
 		return t.memoryRefusal()
 	}
 	_ = t.memory.Use(message)
@@ -176,7 +168,7 @@ func (t *decoding) needText(newGroup bool) *refusal {
 	if newGroup {
 		kept += profileBytes + groupBytes
 	}
-	if !t.need(kept + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
+	if t.memory.Need(kept+64*5*int64(n)+2*sizes.Bytes(n, n)+2*int64(len(t.body))) != nil {
 		return t.memoryRefusal()
 	}
 	_ = t.memory.Use(kept)

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
@@ -32,10 +31,7 @@ func (t *decoding) translatePprof() *refusal {
 	w := &t.wire
 	defer w.Reset()
 	limits := t.opts.Limits.wire(t.samplesLeft)
-	limits.Memory = meter.New(0, func(total int64) error {
-		t.need(total)
-		return t.memory.Err()
-	})
+	limits.Memory = &t.memory.Meter
 	if err := w.ReadRepeats(t.inflated, limits); err != nil {
 		if t.memory.Err() != nil {
 			return t.memoryRefusal()

@@ -18,7 +18,7 @@ var _ tables.Rules = rules{}
 func (r rules) Text(i uint32) []byte { return r.valid(r.wire.String(i)) }
 
 func (r rules) AddText(key int32, i uint32) (attribute int32, added bool) {
-	if !r.need(dictionary.AttributeBytes + 3*int64(len(r.wire.String(i)))) {
+	if r.memory.Need(dictionary.AttributeBytes+3*int64(len(r.wire.String(i)))) != nil {
 		return 0, false
 	}
 	return r.dict.StringBytesAttribute(key, r.Text(i)), true
