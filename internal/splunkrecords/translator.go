@@ -59,21 +59,16 @@ func (t *Translator) Translate(
 ) error {
 	own := t.budget.Load().Beside(ctx)
 	defer own.Release()
-	var exhausted error
+	work := own.Meter(ctx, 0)
 	start := time.Now()
 	profiles, result := t.decoder.Decode(logs, pcommon.NewTimestampFromTime(start), func(bytes int64) error {
-		if exhausted != nil {
-			return exhausted
-		}
-		err := ctx.Err() // The sender can leave while its records are read.
-		if err == nil {
-			err = own.Grow(ctx, bytes)
-		}
-		if err != nil && !errors.Is(err, memory.ErrTooLarge) {
-			exhausted = err
+		err := work.Reserve(bytes)
+		if errors.Is(err, memory.ErrTooLarge) {
+			work.Clear() // Another record may fit.
 		}
 		return err
 	})
+	exhausted := work.Err()
 	if exhausted == nil {
 		exhausted = own.Resize(ctx, memory.MessageFactor*result.MessageBytes)
 	}
