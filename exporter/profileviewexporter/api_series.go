@@ -53,7 +53,7 @@ func (g *grouping) stepOf(p *selectedProfile) int64 {
 	return int64((at.Sub(g.start) + g.step - 1) / g.step)
 }
 
-// grouping sums profiles by labels and time. bytes is the memory of labels and of resources with states.
+// grouping sums profiles by labels and time.
 type grouping struct {
 	*call
 	*criteria
@@ -61,8 +61,6 @@ type grouping struct {
 	step   time.Duration
 	by     []string
 	groups map[string]*group
-	points int64
-	bytes  int64
 }
 
 // group has the points of a series, by the number of their step.
@@ -142,7 +140,7 @@ func (g *grouping) sumSamples(reader *labelReader, p *selectedProfile, labels []
 				sums[key] = to
 			}
 			known[s.Labels] = to
-			if err := g.work.Need(pointBytes*(g.points+int64(len(known))) + g.bytes + added); err != nil {
+			if err := g.work.Need(pointBytes*int64(len(known)) + added); err != nil {
 				return nil, err
 			}
 		}
@@ -164,12 +162,11 @@ func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 	if in == nil {
 		in = &group{series: typesv1.Series{Labels: sum.labels}, points: map[int64]*point{}}
 		g.groups[key] = in
-		g.bytes += bytesOf(sum.labels)
+		_ = g.work.Use(bytesOf(sum.labels)) // The end returns the error.
 	}
 	to := in.points[step]
 	if to == nil {
-		g.points++
-		if err := g.work.Need(pointBytes*g.points + g.bytes); err != nil {
+		if err := g.work.Use(pointBytes); err != nil {
 			return err
 		}
 		to = &point{states: map[string]bool{}}
@@ -183,11 +180,11 @@ func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 		if to.states[p.Resource.Key] {
 			return nil
 		}
-		g.bytes += stateBytes
+		_ = g.work.Use(stateBytes)
 		to.states[p.Resource.Key] = true
 	}
 	to.count++
-	return g.work.Need(pointBytes*g.points + g.bytes)
+	return g.work.Err()
 }
 
 // series returns the series, sorted by their labels. With a limit, these are the ones with the largest totals.
