@@ -63,14 +63,10 @@ func (b *batch) add(ctx context.Context, p payload) error {
 		b.wasted += stats.InflatedBytes
 		return refuseForeign(stats.Begin, err)
 	}
-	size := stats.MessageBytes
-	for _, resource := range profiles.ResourceProfiles().All() { // Its attributes are those of the request, not of the payload.
-		size += int64(dictionary.ResourceMemory(resource.Resource(), resource.SchemaUrl()))
-	}
-	if err := b.memory.Use(size); err != nil {
+	if err := b.memory.Use(stats.MessageBytes); err != nil {
 		return err
 	}
-	b.messageBytes += size
+	b.messageBytes += stats.MessageBytes
 	arrived := b.in.clock.next(time.Now())
 	for profile := range walk.Profiles(profiles) {
 		p.times.setMissing(profile)

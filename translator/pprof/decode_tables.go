@@ -119,9 +119,11 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if err := t.meter.Err(); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	t.finishEvents(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles())
+	resource := pd.ResourceProfiles().At(0)
+	t.finishEvents(resource.ScopeProfiles().At(0).Profiles())
 	t.dict.WriteTo(pd.Dictionary())
-	t.stats.MessageBytes = t.message + t.textBytes + t.dict.MessageBytes()
+	t.stats.MessageBytes = t.message + t.textBytes + t.dict.MessageBytes() +
+		int64(dictionary.ResourceMemory(resource.Resource(), resource.SchemaUrl()))
 	return pd, nil
 }
 
