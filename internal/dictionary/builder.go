@@ -107,7 +107,7 @@ func (b *Builder) Len() Lengths {
 		Functions:  len(b.functions),
 		Mappings:   len(b.mappings),
 		Locations:  len(b.locations),
-		Stacks:     b.stacks.len(),
+		Stacks:     b.stacks.lists.len(),
 		Attributes: len(b.attributes),
 		Links:      len(b.links),
 	}

@@ -66,9 +66,6 @@ func (t *ListTable) Reset(n int) {
 	t.index.reset(n)
 }
 
-// len returns the number of lists.
-func (t *ListTable) len() int { return t.lists.len() }
-
 // Index returns the number of a list. It does not keep the list.
 func (t *ListTable) Index(list []int32) int32 { return t.add(hashIndices(0, list), list) }
 

@@ -40,12 +40,12 @@ func TestListTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := table[[]int32]{equal: slices.Equal[[]int32]}
 		reused.Reset(rapid.IntRange(0, 50).Draw(t, "expected"))
-		require.Zero(t, reused.len())
+		require.Zero(t, reused.lists.len())
 		for _, list := range rapid.SliceOf(rapid.SliceOfN(rapid.Int32Range(-1, 2), 0, 4)).Draw(t, "lists") {
 			require.Equal(t, want.index(slices.Clone(list)), reused.Index(list))
 			clear(list) // the table has its own copy
 		}
-		require.Equal(t, len(want.entries), reused.len())
+		require.Equal(t, len(want.entries), reused.lists.len())
 		for i, list := range want.entries {
 			require.True(t, slices.Equal(list, reused.At(int32(i))))
 		}

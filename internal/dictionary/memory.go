@@ -67,7 +67,7 @@ func (b *Builder) MessageBytes() int64 {
 	}
 	return int64(text) + int64(len(b.strings))*StringSize + int64(len(b.functions))*functionMemory +
 		int64(len(b.mappings))*messageMapping + int64(len(b.locations))*messageLocation + int64(len(b.lines))*lineMemory +
-		int64(b.stacks.len())*messageStack + int64(len(b.stacks.lists.items))*messageFrame +
+		int64(b.stacks.lists.len())*messageStack + int64(len(b.stacks.lists.items))*messageFrame +
 		int64(len(b.attributes))*messageAttribute + int64(len(b.links))*linkMemory
 }
 

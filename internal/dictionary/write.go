@@ -34,8 +34,8 @@ func (b *Builder) WriteTo(dictionary pprofile.ProfilesDictionary) {
 	}
 	b.writeLocations(dictionary.LocationTable())
 	stacks := dictionary.StackTable()
-	stacks.EnsureCapacity(b.stacks.len())
-	for i := range b.stacks.len() {
+	stacks.EnsureCapacity(b.stacks.lists.len())
+	for i := range b.stacks.lists.len() {
 		setIndices(stacks.AppendEmpty().LocationIndices(), b.stacks.At(int32(i)))
 	}
 	attributes := dictionary.AttributeTable()

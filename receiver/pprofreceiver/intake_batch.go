@@ -123,9 +123,11 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 		if err := b.memory.arrival.Resize(ctx, b.memory.base+bytes); err != nil {
 			return b.samples, err
 		}
-		message, err := combine(b.messages, b.in.kept...)
-		if err != nil {
-			return b.samples, err
+		message := b.messages[0]
+		if len(b.messages) > 1 {
+			if message, err = combine(b.messages, b.in.kept...); err != nil {
+				return b.samples, err
+			}
 		}
 		if b.memory.leave != nil {
 			b.memory.leave() // The next consumer may take long, and other requests can be processed meanwhile.
@@ -142,7 +144,10 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	for i := range b.stats {
 		b.metrics.accepted(ctx, &b.stats[i])
 	}
-	return b.samples, b.refusal(ctx)
+	if len(b.refused) > 0 {
+		err = b.refusal(ctx)
+	}
+	return b.samples, err
 }
 
 // deliverChanged is deliver for profiles from which samples were removed. It removes what only they used from the dictionaries, and the
@@ -165,11 +170,8 @@ func (b *batch) deliverChanged(ctx context.Context) (samples int, err error) {
 	return b.deliver(ctx)
 }
 
-// refusal counts the refused payloads and returns their error, or nil if there are none.
+// refusal counts the refused payloads and returns their error.
 func (b *batch) refusal(ctx context.Context) error {
-	if len(b.refused) == 0 {
-		return nil
-	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d of %d profiles refused", len(b.refused), len(b.refused)+len(b.stats))
 	if len(b.stats) > 0 {
@@ -197,9 +199,6 @@ func (p *partialError) Unwrap() error { return p.error }
 // combine joins messages, with one dictionary that has only entries that they use, and all entries of the kept tables. Consecutive messages
 // with the same resource share it. Each payload keeps its scope and its samples.
 func combine(messages []pprofile.Profiles, kept ...dictionary.Table) (pprofile.Profiles, error) {
-	if len(messages) == 1 {
-		return messages[0], nil
-	}
 	whole := dedup.Join(messages)
 	joinResources(whole.ResourceProfiles())
 	return whole, dictionary.Compact(whole, kept...)

@@ -38,11 +38,11 @@ type usage struct {
 	fresh map[string]int64
 }
 
-// publish calls giveName, which gives a file its name. The file uses the given bytes on the disk. Calls of giveName do not overlap.
-func (u *usage) publish(name string, bytes int64, giveName func() error) error {
+// publish gives a file in d its name. The file uses the given bytes on the disk. Calls of giveName do not overlap.
+func (u *usage) publish(d directory, temporary, name string, bytes int64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := giveName(); err != nil {
+	if err := giveName(d, temporary, path.Base(name)); err != nil {
 		return err
 	}
 	u.files++

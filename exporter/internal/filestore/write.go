@@ -108,8 +108,7 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte, work *meter.Met
 // were created for the file.
 func (s *Store) writeIn(opened directory, created int64, name string, pprof []byte, work *meter.Meter) (int64, error) {
 	defer opened.Close()
-	base := path.Base(name)
-	same, err := hasPprof(opened, base, pprof)
+	same, err := hasPprof(opened, path.Base(name), pprof)
 	switch {
 	case same:
 		return 0, opened.sync(".")
@@ -122,7 +121,7 @@ func (s *Store) writeIn(opened directory, created int64, name string, pprof []by
 	if err != nil {
 		return 0, err
 	}
-	err = s.usage.publish(name, onDisk(size, created), func() error { return giveName(opened, temporary, base) })
+	err = s.usage.publish(opened, temporary, name, onDisk(size, created))
 	if removeErr := opened.Remove(temporary); removeErr != nil && !isAbsent(removeErr) {
 		s.options.OnError(fmt.Errorf("cannot remove %q before the next start: %w", path.Join(path.Dir(name), temporary), removeErr))
 	}
