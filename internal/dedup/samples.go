@@ -78,9 +78,13 @@ func (w *work) staysEvent(sample pprofile.Sample) bool {
 	return w.opts.Shape == ShapePerEvent && sample.TimestampsUnixNano().Len() > 0
 }
 
-// identity returns the stack and link of a sample, and sets w.samples.key to its shape and its attributes.
+// identity returns the stack and link of a sample, and sets w.samples.key to its shape in the result and its attributes.
 func (w *work) identity(sample pprofile.Sample, stack int32) dictionary.SampleIdentity {
-	w.samples.key = append(w.samples.key[:0], int32(w.shapeAfter(sample)))
+	shape := shapeOf(sample.Values().Len(), sample.TimestampsUnixNano().Len())
+	if w.opts.Shape == ShapeTotal || shape == noData {
+		shape = valuesOnly // Without values and timestamps, which the protocol does not allow, it gets the value 0.
+	}
+	w.samples.key = append(w.samples.key[:0], int32(shape))
 	w.samples.key = w.tables.AppendSet(w.samples.key, sample.AttributeIndices(), true)
 	return dictionary.SampleIdentity{Stack: stack, Link: w.tables.Find(dictionary.Links, sample.LinkIndex())}
 }

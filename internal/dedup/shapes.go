@@ -29,16 +29,6 @@ func shapeOf(values, timestamps int) shape {
 	}
 }
 
-// shapeAfter returns the shape of a sample in the result. A sample without values and timestamps, which is invalid in the
-// protocol, gets the value 0.
-func (w *work) shapeAfter(sample pprofile.Sample) shape {
-	s := shapeOf(sample.Values().Len(), sample.TimestampsUnixNano().Len())
-	if w.opts.Shape == ShapeTotal || s == noData {
-		return valuesOnly
-	}
-	return s
-}
-
 // reshapes reports whether a sample with these numbers of values and timestamps changes, whatever the others are.
 func (w *work) reshapes(values, timestamps int) bool {
 	switch {

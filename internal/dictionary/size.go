@@ -25,7 +25,13 @@ func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
 		return numberBytes(m.MemoryStart()) + numberBytes(m.MemoryLimit()) + numberBytes(m.FileOffset()) +
 			refBytes(m.FilenameStrindex()) + indicesBytes(m.AttributeIndices())
 	case Locations:
-		return locationBytes(d.LocationTable().At(i))
+		l := d.LocationTable().At(i)
+		bytes := refBytes(l.MappingIndex()) + numberBytes(l.Address()) + indicesBytes(l.AttributeIndices())
+		for j := range l.Lines().Len() {
+			line := l.Lines().At(j)
+			bytes += FieldBytes(refBytes(line.FunctionIndex()) + numberBytes(uint64(line.Line())) + numberBytes(uint64(line.Column())))
+		}
+		return bytes
 	case Stacks:
 		return indicesBytes(d.StackTable().At(i).LocationIndices())
 	case Attributes:
@@ -78,16 +84,6 @@ func indicesBytes(list pcommon.Int32Slice) int {
 		bytes += protowire.SizeVarint(uint64(list.At(j)))
 	}
 	return FieldBytes(bytes)
-}
-
-func locationBytes(l pprofile.Location) int {
-	bytes := refBytes(l.MappingIndex()) + numberBytes(l.Address()) + indicesBytes(l.AttributeIndices())
-	lines := l.Lines()
-	for j := range lines.Len() {
-		line := lines.At(j)
-		bytes += FieldBytes(refBytes(line.FunctionIndex()) + numberBytes(uint64(line.Line())) + numberBytes(uint64(line.Column())))
-	}
-	return bytes
 }
 
 // SampleBytes returns the size of a sample, without its tag and length.

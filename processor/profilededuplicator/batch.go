@@ -61,22 +61,6 @@ type tenant struct {
 	flushes int
 }
 
-// next removes and returns the next batch to flush, or returns nil.
-func (t *tenant) next() *batch {
-	if len(t.waiting) > 0 {
-		b := t.waiting[0]
-		t.waiting[0] = nil
-		t.waiting = t.waiting[1:]
-		return b
-	}
-	if t.open != nil && t.due {
-		b := t.open
-		t.open = nil
-		return b
-	}
-	return nil
-}
-
 // origin identifies a tenant by the values of the configured keys in the client metadata.
 type origin struct {
 	// key is a unique encoding of the values.

@@ -181,8 +181,15 @@ func (b *batching) closeAll(reason string) {
 
 func (b *batching) startFlushes(t *tenant) {
 	for t.flushes < b.maxFlushes {
-		next := t.next()
-		if next == nil {
+		next := t.open
+		switch {
+		case len(t.waiting) > 0:
+			next = t.waiting[0]
+			t.waiting[0] = nil
+			t.waiting = t.waiting[1:]
+		case next != nil && t.due:
+			t.open = nil
+		default:
 			return
 		}
 		t.flushes++

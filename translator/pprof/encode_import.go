@@ -209,22 +209,16 @@ func (t *encoding) importHeader(profile pprofile.Profile) (key groupKey, importe
 	if err != nil {
 		return key, imported, err
 	}
-	key.attributes, imported.comments = t.splitComments(attributes)
-	return key, imported, nil
-}
-
-// splitComments separates the comments from the other attributes, since not all profiles of a group have the same comments. Both
-// results are numbers of sets in t.sets.
-func (t *encoding) splitComments(attributes []int32) (others, comments int32) {
-	var otherSet, commentSet []int32
+	var others, comments []int32 // Not all profiles of a group have the same comments.
 	for _, a := range attributes {
 		if isComment(t.dict.StringAt(t.dict.AttributeAt(a).Key)) {
-			commentSet = append(commentSet, a)
+			comments = append(comments, a)
 		} else {
-			otherSet = append(otherSet, a)
+			others = append(others, a)
 		}
 	}
-	return t.sets.Index(otherSet), t.sets.Index(commentSet)
+	key.attributes, imported.comments = t.sets.Index(others), t.sets.Index(comments)
+	return key, imported, nil
 }
 
 func (t *encoding) importType(v pprofile.ValueType) (indices typeIndices, err error) {

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -178,7 +177,7 @@ func (s *Store) reopen(opened directory) error {
 
 // probe checks that a file can be created, and whether the file system folds case.
 func (s *Store) probe() error {
-	name := s.temporary(".")
+	name := s.temporary()
 	f, err := s.current.create(name, s.options.FileMode)
 	if err != nil {
 		if isFull(err) {
@@ -196,8 +195,8 @@ func (s *Store) probe() error {
 }
 
 // temporary returns a new name for a temporary file.
-func (s *Store) temporary(parent string) string {
-	return path.Join(parent, temporaryPrefix+s.token+"-"+strconv.FormatUint(s.counter.Add(1), 36))
+func (s *Store) temporary() string {
+	return temporaryPrefix + s.token + "-" + strconv.FormatUint(s.counter.Add(1), 36)
 }
 
 // isStale returns whether name is the name of a temporary file of another store, which a crash left.

@@ -138,7 +138,7 @@ func (s *Store) writeTemporary(d directory, data []byte, work *meter.Meter) (nam
 	if *buffer, err = deflate.Append((*buffer)[:0], data, s.options.Level, work); err != nil {
 		return "", 0, err
 	}
-	name = s.temporary(".")
+	name = s.temporary()
 	f, err := d.create(name, s.options.FileMode)
 	if err != nil {
 		return "", 0, err

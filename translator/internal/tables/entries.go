@@ -136,7 +136,24 @@ func (t *Tables) addLocation(i int) int32 {
 			t.UnknownMappings++
 		}
 	}
-	leaf := t.readLines(i)
+	var leaf *pprofwire.Function // of the first line
+	t.lines = t.lines[:0]
+	lines := t.wire.LinesAt(i)
+	for j := range lines {
+		function := int32(0)
+		if position, found := t.functionIDs.find(lines[j].FunctionID); found {
+			if t.functions[position] == 0 {
+				t.functions[position] = t.dict.Function(t.rules.Function(&t.wire.Functions[position])) + 1
+			}
+			function = t.functions[position] - 1
+			if j == 0 {
+				leaf = &t.wire.Functions[position]
+			}
+		} else {
+			t.NoFunction++
+		}
+		t.lines = append(t.lines, t.rules.Line(&lines[j], function))
+	}
 	t.attributes = t.attributes[:0]
 	t.addTrue(semconv.LocationIsFolded, l.IsFolded)
 	t.attributes = t.rules.LocationAttributes(t.attributes, leaf)
@@ -144,26 +161,4 @@ func (t *Tables) addLocation(i int) int32 {
 		t.attributes = dictionary.SortSet(t.attributes, 0)
 	}
 	return t.dict.Location(location, t.lines, t.attributes)
-}
-
-// readLines sets t.lines to the lines of a location, adds their functions to the dictionary, and returns the function of the first line.
-func (t *Tables) readLines(location int) (leaf *pprofwire.Function) {
-	t.lines = t.lines[:0]
-	lines := t.wire.LinesAt(location)
-	for i := range lines {
-		function := int32(0)
-		if position, found := t.functionIDs.find(lines[i].FunctionID); found {
-			if t.functions[position] == 0 {
-				t.functions[position] = t.dict.Function(t.rules.Function(&t.wire.Functions[position])) + 1
-			}
-			function = t.functions[position] - 1
-			if i == 0 {
-				leaf = &t.wire.Functions[position]
-			}
-		} else {
-			t.NoFunction++
-		}
-		t.lines = append(t.lines, t.rules.Line(&lines[i], function))
-	}
-	return leaf
 }

@@ -81,18 +81,6 @@ type idTable struct {
 	maxEntries int
 }
 
-// reset prepares the table for n entries with ids up to largest.
-func (t *idTable) reset(n int, largest uint64) {
-	t.counted, t.array = 0, t.array[:0]
-	clear(t.byID)
-	switch {
-	case largest <= uint64(4*n+64):
-		t.array = scratch.Zeroed(t.array, int(largest)+1)
-	case n > t.maxEntries:
-		t.byID, t.maxEntries = make(map[uint64]int32, n), n
-	}
-}
-
 // find returns the position of the entry with this id.
 func (t *idTable) find(id uint64) (int, bool) {
 	if t.counted > 0 {
@@ -111,17 +99,23 @@ func (t *idTable) find(id uint64) (int, bool) {
 // fill adds n entries. Entries with the same id are an error, unless equal reports that they have the same content. repeated is
 // the number of those.
 func (t *idTable) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (repeated int, err error) {
+	t.counted, t.array = 0, t.array[:0]
+	clear(t.byID)
 	largest, counts := uint64(0), true
 	for i := range n {
 		v := id(i)
 		largest, counts = max(largest, v), counts && v == uint64(i+1)
 	}
 	if counts {
-		t.reset(0, 0)
 		t.counted = n
 		return 0, nil
 	}
-	t.reset(n, largest)
+	switch {
+	case largest <= uint64(4*n+64):
+		t.array = scratch.Zeroed(t.array, int(largest)+1)
+	case n > t.maxEntries:
+		t.byID, t.maxEntries = make(map[uint64]int32, n), n
+	}
 	for i := range n {
 		existing, found := t.find(id(i))
 		switch {
