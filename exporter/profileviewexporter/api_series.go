@@ -162,7 +162,7 @@ func (g *grouping) add(sum *sampleSum, step int64, p *selectedProfile) error {
 	if in == nil {
 		in = &group{series: typesv1.Series{Labels: sum.labels}, points: map[int64]*point{}}
 		g.groups[key] = in
-		_ = g.work.Use(bytesOf(sum.labels)) // The end returns the error.
+		_ = g.work.Use(bytesOf(sum.labels)) // The next call returns the error.
 	}
 	to := in.points[step]
 	if to == nil {

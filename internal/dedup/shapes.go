@@ -41,7 +41,7 @@ func (w *work) reshapes(values, timestamps int) bool {
 	}
 }
 
-// reshape makes one value of those of a sample without timestamps: the protocol has a single value. With ShapeTotal, it also
+// reshape replaces the values of a sample without timestamps by their sum: the protocol has a single value. With ShapeTotal, it also
 // does so with timestamps. By the rules of the protocol, a timestamp without a value counts 1, whatever the period is.
 func (w *work) reshape(sample pprofile.Sample) {
 	values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()

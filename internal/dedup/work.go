@@ -23,7 +23,7 @@ type work struct {
 	stats    Stats
 	tables   dictionary.Compactor
 	samples  sampleWork
-	// reducible is true if a resource or scope is empty, or has an attribute twice. checkedScopes sets it.
+	// reducible is true if a resource or scope is empty, or has an attribute twice. checkedScopes sets it to true, markUsed to false.
 	reducible bool
 	// times has the new times of captures.
 	times map[timesKey]timeRange

@@ -73,7 +73,7 @@ func (r *Reservation) Grow(ctx context.Context, total int64) error {
 		r.outgrow()
 	}
 	if len(b.waiters) == 0 && b.used+more <= b.fill(b.size, total) {
-		r.set(total) // Nobody waits, and it fits.
+		r.set(total) // Nobody waits, and it fits beside what is kept for smaller ones.
 		b.mu.Unlock()
 		return nil
 	}

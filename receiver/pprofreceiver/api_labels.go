@@ -131,8 +131,8 @@ func setFromHeaders(resource pcommon.Map, header http.Header, attributes map[str
 }
 
 // setFromQuery sets resource attributes from resource.<key>=<value> and service.name=<value>, and the name of the profile
-// from profile.name=<value>. The last parameter of a key counts. Empty values are ignored. If some parameters are known, others are refused,
-// else ignored: with a misspelled one, the profile would be of another service.
+// from profile.name=<value>. The last parameter of a key counts. Empty values are ignored. Other parameters are
+// ignored, or refused if known is not nil: with a misspelled one, the profile would be of another service.
 func setFromQuery(source *pprof.Source, query string, known []string) error {
 	var attributes []label
 	for parameter := range strings.SplitSeq(query, "&") {

@@ -46,7 +46,7 @@ type decoding struct {
 
 	meter meter.Meter
 	// samplesBytes is the size of the samples of the message. message is the size of the whole message without its
-	// dictionary.
+	// dictionary and resource.
 	samplesBytes, message int64
 	// textBytes is the text in attributes so far.
 	textBytes int64

@@ -85,7 +85,8 @@ func (t *decoding) decode(logs plog.Logs) {
 					refused = t.decodeRecord(log)
 				}
 				if refused != nil {
-					_ = t.memory.Use(refusalBytes) // It is refused in any case.
+					t.memory.body, t.memory.record = 0, 0 // It is not read any more.
+					_ = t.memory.Use(refusalBytes)        // It is refused in any case.
 					t.result.Refused = append(t.result.Refused, Refusal{i, j, k, refused.reason, refused.err})
 				}
 			}

@@ -116,13 +116,12 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	if e.budget == nil {
 		return e.Profiles.ConsumeProfiles(ctx, pd) // It was not started, which exporterhelper reports.
 	}
-	queue := e.settings.Queue.Get()
+	queue, bytes := e.settings.Queue.Get(), reservation.Bytes()
 	switch {
 	case queue == nil || queue.StorageID != nil:
 	case queue.WaitForResult:
 		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.
-	case !e.queued.Fits(reservation.Bytes()): // It stays in memory after this call.
-		bytes := reservation.Bytes()
+	case !e.queued.Fits(bytes): // It stays in memory after this call.
 		most := e.queued.Most(bytes)
 		if bytes > most || e.settings.Local && e.queued.Keeps(bytes) {
 			return e.exportNow(ctx, pd)

@@ -41,7 +41,7 @@ func (m *Meter) Need(bytes int64) error {
 	return m.grow(total + 16<<10 + total/16)
 }
 
-// Beside adds what bytes returns to each total. It is for memory that grows as the work goes on, and knows its size, such as tables.
+// Beside adds what bytes returns to each total. It is for memory whose size is known at any time, such as that of tables.
 func (m *Meter) Beside(bytes func() int64) { m.beside = bytes }
 
 // total returns what is in use and this many bytes.

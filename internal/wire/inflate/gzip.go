@@ -59,7 +59,7 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 	if uint64(hint) > uint64(limit) {
 		return r.appendCounted(t, dst, src, limit) // It is too large or corrupt. Counting tells which.
 	}
-	most := limit // of the first capacity, which is the hint
+	most := limit // The first capacity is the hint, up to this.
 	if len(src) < limit/likelyRatio {
 		most = max(len(src)*likelyRatio, min(smallest, limit))
 	}

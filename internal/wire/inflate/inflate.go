@@ -114,7 +114,7 @@ func Into(buffer, src []byte, limit int, work *meter.Meter) (plain []byte, large
 // copyLayer copies an outer layer to t.outer, since the inner one overwrites it.
 func (t *inflater) copyLayer(layer []byte) error {
 	t.overwritten = cap(layer)
-	t.working += len(layer) // Earlier copies can be garbage, but count.
+	t.working += len(layer) // An earlier copy counts, too, although this one can have its memory.
 	if err := t.need(0); err != nil {
 		return err
 	}

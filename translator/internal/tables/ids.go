@@ -96,7 +96,7 @@ func (t *idTable) find(id uint64) (int, bool) {
 	return int(t.array[id]) - 1, t.array[id] != 0
 }
 
-// fill adds n entries. Entries with the same id are an error, unless equal reports that they have the same content. repeated is
+// fill replaces the entries by n others. Entries with the same id are an error, unless equal reports that they have the same content. repeated is
 // the number of those.
 func (t *idTable) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (repeated int, err error) {
 	t.counted, t.array = 0, t.array[:0]

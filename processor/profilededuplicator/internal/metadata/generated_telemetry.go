@@ -206,7 +206,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorHeldBytes, err = builder.meter.Int64ObservableGauge(
 		"otelcol_processor_profile_deduplicator_held_bytes",
-		metric.WithDescription("Estimated memory of the messages in batches. The memory budget and batch::max_held_bytes limit it. A message above seven eighths of the limit counts as seven eighths. [Alpha]"),
+		metric.WithDescription("Estimated memory of the messages in batches. The memory budget and batch::max_held_bytes limit it. A large message above seven eighths of the limit counts as seven eighths. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
