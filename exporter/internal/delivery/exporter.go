@@ -72,6 +72,7 @@ type Settings struct {
 // NewExporter returns an exporter that uses exporterhelper for timeout, queue and retry.
 func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exporter, err error) {
 	e = &Exporter{settings: s}
+	e.queued.held = map[*memory.Reservation]held{}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	e.Profiles, err = xexporterhelper.NewProfilesRequest(ctx, set, newRequest, e.export,
 		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
@@ -97,7 +98,7 @@ func (e *Exporter) Start(ctx context.Context, host component.Host) (err error) {
 	if e.budget, err = memory.Of(host); err != nil {
 		return err
 	}
-	e.queued.Limit(e.budget, e.budget.Size()/queuedPart)
+	e.queued.share.Limit(e.budget, e.budget.Size()/queuedPart)
 	return e.Profiles.Start(ctx, host)
 }
 
@@ -116,14 +117,15 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	if e.budget == nil {
 		return e.Profiles.ConsumeProfiles(ctx, pd) // It was not started, which exporterhelper reports.
 	}
-	queue, bytes := e.settings.Queue.Get(), reservation.Bytes()
+	queue := e.settings.Queue.Get()
 	switch {
 	case queue == nil || queue.StorageID != nil:
 	case queue.WaitForResult:
 		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.
-	case !e.queued.Fits(bytes): // It stays in memory after this call.
-		most := e.queued.Most(bytes)
-		if bytes > most || e.settings.Local && e.queued.Keeps(bytes) {
+	case !e.queued.fits(reservation): // It stays in memory after this call.
+		bytes, share := reservation.Bytes(), &e.queued.share
+		most := share.Most(bytes)
+		if bytes > most || e.settings.Local && share.Keeps(bytes) {
 			return e.exportNow(ctx, pd)
 		}
 		return fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, most)

@@ -256,6 +256,32 @@ func TestExhaustedWithoutAQueue(t *testing.T) {
 	shutdown(t, e, budget)
 }
 
+// TestTwoPipelines: a message that two pipelines pass to one exporter fits twice, although twice its memory exceeds the share. A refusal
+// of the second would repeat the first with each retry.
+func TestTwoPipelines(t *testing.T) {
+	const size = 1 << 20
+	end := make(chan struct{})
+	budget := memory.New(16*size, time.Second)
+	e := newExporter(t, budget, delivery.Settings{
+		Queue: options.NewDefaultQueue(), DrainTime: time.Minute,
+		Consume: func(context.Context, pprofile.Profiles) error {
+			<-end
+			return nil
+		},
+	})
+	r := must.Get(budgettest.Reserve(t.Context(), budget, 3*size))(t) // The share is a quarter of the budget.
+	ctx := memory.NewContext(t.Context(), r)
+	require.NoError(t, e.ConsumeProfiles(ctx, message(1)))
+	require.NoError(t, e.ConsumeProfiles(ctx, message(1)), "the other pipeline")
+	other := must.Get(budgettest.Reserve(t.Context(), budget, size))(t)
+	require.ErrorContains(t, e.ConsumeProfiles(memory.NewContext(t.Context(), other), message(1)), "sending_queue is full")
+	r.Release()
+	other.Release()
+	close(end)
+	require.NoError(t, e.Shutdown(t.Context()))
+	require.Zero(t, used(budget))
+}
+
 // TestShareIsGivenBack: a request gives back the share of the queue that it got, although others have changed its reservation meanwhile.
 func TestShareIsGivenBack(t *testing.T) {
 	const size = 1 << 20

@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
@@ -21,8 +22,6 @@ import (
 type request struct {
 	profiles    pprofile.Profiles
 	reservation *memory.Reservation
-	// queued is what it uses of the share of a queue in memory. The reservation may change meanwhile: other pipelines can have it, too.
-	queued int64
 }
 
 var _ xexporterhelper.RequestErrorHandler = (*request)(nil)
@@ -51,22 +50,56 @@ func (r *request) OnError(err error) xexporterhelper.Request {
 	return r
 }
 
-// queued counts the memory of the requests in a queue in memory.
-type queued struct{ memory.Share }
+// queued has the memory of the requests in a queue in memory. A reservation counts once, also if two pipelines pass the message on: else
+// the second is refused, and each retry repeats the first.
+type queued struct {
+	share memory.Share
+	mu    sync.Mutex
+	held  map[*memory.Reservation]held
+}
+
+// held is what counts for one reservation, which may change: other pipelines can have it, too.
+type held struct {
+	requests int
+	bytes    int64
+}
+
+// fits reports whether one more request fits.
+func (q *queued) fits(r *memory.Reservation) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.held[r].requests > 0 || q.share.Fits(r.Bytes())
+}
+
+// add adds so many requests.
+func (q *queued) add(r *memory.Reservation, requests int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h := q.held[r]
+	if h.requests == 0 {
+		h.bytes = r.Bytes()
+		q.share.Use(h.bytes)
+	}
+	if h.requests += requests; h.requests > 0 {
+		q.held[r] = h
+		return
+	}
+	q.share.Use(-h.bytes)
+	delete(q.held, r)
+}
 
 // Ref is called before a request is added to the queue.
 func (q *queued) Ref(r xexporterhelper.Request) {
 	one := r.(*request)
 	pref.RefProfiles(one.profiles)
 	one.reservation.Retain().Accept()
-	one.queued = one.reservation.Bytes()
-	q.Use(one.queued)
+	q.add(one.reservation, 1)
 }
 
 // Unref is called when the work on a request has ended.
 func (q *queued) Unref(r xexporterhelper.Request) {
 	one := r.(*request)
-	q.Use(-one.queued)
+	q.add(one.reservation, -1)
 	pref.UnrefProfiles(one.profiles)
 	one.reservation.Release()
 }
